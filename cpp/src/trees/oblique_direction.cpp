@@ -18,6 +18,8 @@ constexpr double tiny_weight = 1e-9;
 constexpr index_t exact_rows = 512, bins = 1024;
 constexpr index_t race_rows = 4096;
 constexpr index_t blocked_rows = 256;  // from here on products of columns are made in blocks
+constexpr index_t held_rows = 16384;   // up to here the standardised cells of a node are held; else made in tiles at each pass
+constexpr index_t tile_rows = 4096;
 
 // Solves the symmetric positive definite system a x = x in place (a: m x m, lower triangle); false if it is not definite.
 bool solve(std::vector<double>& a, std::vector<double>& x, std::size_t m) {
@@ -55,22 +57,21 @@ ASSAY_INLINE void add_outer_body(double* gram, const double* z, double w, std::s
 ASSAY_DISPATCH(void, add_outer, add_outer_body, (double* gram, const double* z, double w, std::size_t m),
                (gram, z, w, m))
 
-// The search for directions of one node. z has p + 1 numbers per row; the last is 1, for the intercept.
+// The search for directions of one node. z has p + 1 numbers per row; the last is 1, for the intercept. A large node reads it
+// in tiles and, for the coordinate search, in columns that are made when asked for: nothing as large as the table is held.
 class Search {
 public:
-    Search(ObliqueNode& node, index_t n_classes, int threads, bool by_columns)
-        : node_(node), n_(node.size()), m_(node.columns.size() + 1), threads_(threads) {
+    Search(ObliqueNode& node, index_t n_classes, int threads)
+        : node_(node), n_(node.size()), m_(node.columns.size() + 1), threads_(threads),
+          tile_(n_ <= held_rows ? n_ : tile_rows), z_(at(tile_) * m_) {
         standardise();
-        if (by_columns)
-            lay_columns();
-        else
-            lay_rows();
+        if (tile_ == n_) lay_rows(0, n_);
         group(n_classes);
     }
 
     // The same search on every `step`-th row; `thin` holds those rows.
     Search(const Search& whole, ObliqueNode& thin, index_t step)
-        : node_(thin), n_((whole.n_ + step - 1) / step), m_(whole.m_), threads_(1), possible_(true) {
+        : node_(thin), n_((whole.n_ + step - 1) / step), m_(whole.m_), threads_(1), tile_(n_), possible_(true) {
         thin.columns = whole.node_.columns;
         thin.mean = whole.node_.mean;
         thin.deviation = whole.node_.deviation;
@@ -78,7 +79,7 @@ public:
             thin.weight.push_back(whole.node_.weight[at(i)]);
             thin.label.push_back(whole.node_.label[at(i)]);
             side_.push_back(whole.side_[at(i)]);
-            for (std::size_t j = 0; j + 1 < m_; ++j) z_.push_back(whole.by_column_[j * at(whole.n_) + at(i)]);
+            for (std::size_t j = 0; j + 1 < m_; ++j) z_.push_back(whole.standardised(i, j));
             z_.push_back(1);
             weight_ += thin.weight.back();
             group_[side_.back() > 0] += thin.weight.back();
@@ -87,23 +88,30 @@ public:
     }
 
     bool possible() const { return possible_; }
+    bool held() const { return tile_ == n_; }
     index_t size() const { return n_; }
 
-    std::vector<double> fisher() const { return least_squares(nullptr, 1e-6); }
+    std::vector<double> fisher() const {
+        Equations equations(m_);
+        tiles([&](index_t begin, index_t end, const double* z) { add_rows(equations, begin, end, z, nullptr); });
+        return solution(std::move(equations), 1e-6);
+    }
 
     std::vector<double> logistic() const {
         std::vector<double> b(m_, 0.0), trial, margin(at(n_)), next_margin(at(n_));
         double value = likelihood(b, margin);
         for (int step = 0; step < 30 && !interrupted(); ++step) {
-            std::vector<double> gradient(m_, 0.0), curvature(at(n_));
-            for (index_t i = 0; i < n_; ++i) {
-                const double side = side_[at(i)], w = node_.weight[at(i)];
-                const losses::LossTerms terms = losses::LogLoss::at(margin[at(i)]);
-                curvature[at(i)] = w * std::max(terms.hessian, 1e-10);
-                const double error = -w * side * terms.gradient;
-                for (std::size_t j = 0; j < m_; ++j) gradient[j] += error * row(i)[j];
-            }
-            std::vector<double> gram = products(curvature, nullptr);
+            std::vector<double> gradient(m_, 0.0), gram(m_ * m_, 0.0), curvature(at(tile_));
+            tiles([&](index_t begin, index_t end, const double* z) {
+                for (index_t i = begin; i < end; ++i, z += m_) {
+                    const double side = side_[at(i)], w = node_.weight[at(i)];
+                    const losses::LossTerms terms = losses::LogLoss::at(margin[at(i)]);
+                    curvature[at(i - begin)] = w * std::max(terms.hessian, 1e-10);
+                    const double error = -w * side * terms.gradient;
+                    for (std::size_t j = 0; j < m_; ++j) gradient[j] += error * z[j];
+                }
+                add_products(end - begin, curvature.data(), nullptr, gram);
+            });
             const double ridge = penalty();
             for (std::size_t j = 0; j < m_; ++j) {
                 gram[j * m_ + j] += ridge;
@@ -127,7 +135,8 @@ public:
         return b;
     }
 
-    // Newton steps on the squared hinge from `b`; the step of least error counts.
+    // Newton steps on the squared hinge from `b`; the step of least error counts. One pass finds the rows within the margin
+    // and adds up their products.
     std::vector<double> refined(std::vector<double> b) const {
         std::vector<std::uint8_t> active(at(n_), 1), before;
         std::vector<double> best = b;
@@ -135,47 +144,32 @@ public:
         rescale(b);
         for (int step = 0; step < 25 && !interrupted(); ++step) {
             double wrong = 0;
-            for (index_t i = 0; i < n_; ++i) {
-                const double margin = side_[at(i)] * dot(b, i);
-                active[at(i)] = margin < 1;
-                if (!(margin > 0)) wrong += node_.weight[at(i)];
-            }
+            Equations equations(m_);
+            tiles([&](index_t begin, index_t end, const double* z) {
+                for (index_t i = begin; i < end; ++i) {
+                    const double margin = side_[at(i)] * dot(b, z + at(i - begin) * m_);
+                    active[at(i)] = margin < 1;
+                    if (!(margin > 0)) wrong += node_.weight[at(i)];
+                }
+                add_rows(equations, begin, end, z, active.data());
+            });
             if (wrong < least) {
                 least = wrong;
                 best = b;
             }
             if (wrong == 0 || active == before) break;
             before = active;
-            std::vector<double> next = least_squares(&active, 1e-10);
+            std::vector<double> next = solution(std::move(equations), 1e-10);
             if (next.empty()) break;
             b = std::move(next);
         }
         return best;
     }
 
-    // The standardised cells, row after row with a 1 at the end: the table once more.
-    void lay_rows() {
-        z_.swap(by_column_);  // the columns are done with: in their memory
-        z_.assign(at(n_) * m_, 0.0);
-        for (index_t i = 0; i < n_; ++i) {
-            double* z = z_.data() + at(i) * m_;
-            for (std::size_t j = 0; j + 1 < m_; ++j) z[j] = standardised(i, j);
-            z[m_ - 1] = 1;
-        }
-    }
-
-    // The same column after column, as the coordinate search reads them; rows of a large node are laid out once it is done.
-    void lay_columns() {
-        by_column_.reserve(m_ * at(n_));
-        by_column_.resize((m_ - 1) * at(n_));
-        for (index_t i = 0; i < n_; ++i)
-            for (std::size_t j = 0; j + 1 < m_; ++j) by_column_[j * at(n_) + at(i)] = standardised(i, j);
-    }
-
     void transpose() {
         by_column_.resize((m_ - 1) * at(n_));
         for (index_t i = 0; i < n_; ++i)
-            for (std::size_t j = 0; j + 1 < m_; ++j) by_column_[j * at(n_) + at(i)] = row(i)[j];
+            for (std::size_t j = 0; j + 1 < m_; ++j) by_column_[j * at(n_) + at(i)] = z_[at(i) * m_ + j];
     }
 
     // The search from one start: coefficients in turn, then the threshold, until nothing improves.
@@ -226,8 +220,10 @@ public:
 
     double gini(const std::vector<double>& b) const {
         double left[2] = {0, 0};
-        for (index_t i = 0; i < n_; ++i)
-            if (dot(b, i) <= 0) left[side_[at(i)] > 0] += node_.weight[at(i)];
+        tiles([&](index_t begin, index_t end, const double* z) {
+            for (index_t i = begin; i < end; ++i, z += m_)
+                if (dot(b, z) <= 0) left[side_[at(i)] > 0] += node_.weight[at(i)];
+        });
         return cost_of(left[0], left[1]);
     }
 
@@ -240,18 +236,49 @@ private:
         double centre = 0, scale = 1;
         std::vector<Event> list;
         std::vector<double> bins;  // both weights of each bin
+        std::vector<double> column;  // standardised cells, where columns are not held
+    };
+    struct Equations {  // of least squares: sums of w z z' and of w s z
+        explicit Equations(std::size_t m) : gram(m * m, 0.0), right(m, 0.0) {}
+        std::vector<double> gram, right;
     };
 
     static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-    const double* row(index_t i) const { return z_.data() + at(i) * m_; }
     double standardised(index_t i, std::size_t j) const {
         const double x = node_.cell(at(i), node_.columns[j]);
         return node_.deviation[j] > 0 && x == x ? (x - node_.mean[j]) / node_.deviation[j] : 0.0;
     }
-    const double* column(std::size_t j) const { return by_column_.data() + j * at(n_); }
-    double dot(const std::vector<double>& b, index_t i) const {
+    const double* column(std::size_t j, Events& events) const {
+        if (!by_column_.empty()) return by_column_.data() + j * at(n_);
+        events.column.resize(at(n_));
+        for (index_t i = 0; i < n_; ++i) events.column[at(i)] = standardised(i, j);
+        return events.column.data();
+    }
+
+    // The standardised cells of some rows, row after row with a 1 at the end.
+    void lay_rows(index_t begin, index_t end) const {
+        parallel_chunks(end - begin, 1024, threads_, [&](index_t, index_t first, index_t last) {
+            for (index_t i = first; i < last; ++i) {
+                double* z = z_.data() + at(i) * m_;
+                for (std::size_t j = 0; j + 1 < m_; ++j) z[j] = standardised(begin + i, j);
+                z[m_ - 1] = 1;
+            }
+        });
+    }
+
+    // Calls each(begin, end, z) for the tiles of the rows in turn.
+    template <class Each>
+    void tiles(Each&& each) const {
+        for (index_t begin = 0; begin < n_; begin += tile_) {
+            const index_t end = std::min(n_, begin + tile_);
+            if (tile_ < n_) lay_rows(begin, end);
+            each(begin, end, static_cast<const double*>(z_.data()));
+        }
+    }
+
+    double dot(const std::vector<double>& b, const double* z) const {
         // Four sums at a time: one would wait for each addition.
-        const double *z = row(i), *w = b.data();
+        const double* w = b.data();
         double sum[4] = {0, 0, 0, 0};
         std::size_t j = 0;
         for (; j + 4 <= m_; j += 4)
@@ -293,12 +320,13 @@ private:
     void group(index_t n_classes) {
         const std::size_t p = m_ - 1, k = at(n_classes);
         std::vector<double> total(k, 0.0), mean(k * p, 0.0);
-        for (index_t i = 0; i < n_; ++i) {
-            const auto c = static_cast<std::size_t>(node_.label[at(i)]);
-            total[c] += node_.weight[at(i)];
-            for (std::size_t j = 0; j < p; ++j)
-                mean[c * p + j] += node_.weight[at(i)] * (z_.empty() ? by_column_[j * at(n_) + at(i)] : row(i)[j]);
-        }
+        tiles([&](index_t begin, index_t end, const double* z) {
+            for (index_t i = begin; i < end; ++i, z += m_) {
+                const auto c = static_cast<std::size_t>(node_.label[at(i)]);
+                total[c] += node_.weight[at(i)];
+                for (std::size_t j = 0; j < p; ++j) mean[c * p + j] += node_.weight[at(i)] * z[j];
+            }
+        });
         std::vector<std::size_t> present;
         for (std::size_t c = 0; c < k; ++c) {
             if (!(total[c] > 0)) continue;
@@ -370,50 +398,59 @@ private:
         return true;
     }
 
-    // Sum of w z z' over all or the active rows (m x m).
-    std::vector<double> products(const std::vector<double>& weights, const std::vector<std::uint8_t>* active) const {
-        std::vector<double> gram(m_ * m_, 0.0);
-        if (n_ < blocked_rows) {
-            for (index_t i = 0; i < n_; ++i)
-                if (active == nullptr || (*active)[at(i)] != 0) add_outer(gram.data(), row(i), weights[at(i)], m_);
-            return gram;
+    // gram += sum of w z z' over all or the active of the first `count` rows of z_.
+    void add_products(index_t count, const double* weights, const std::uint8_t* active, std::vector<double>& gram) const {
+        if (count < blocked_rows) {
+            for (index_t i = 0; i < count; ++i)
+                if (active == nullptr || active[i] != 0) add_outer(gram.data(), z_.data() + at(i) * m_, weights[i], m_);
+            return;
         }
         std::vector<std::int64_t> rows;
         if (active != nullptr)
-            for (index_t i = 0; i < n_; ++i)
-                if ((*active)[at(i)] != 0) rows.push_back(i);
+            for (index_t i = 0; i < count; ++i)
+                if (active[i] != 0) rows.push_back(i);
+        if (active != nullptr && rows.empty()) return;
         const std::vector<double> no_shift(m_, 0.0);
+        std::vector<double> sum(m_ * m_);
         const auto p = static_cast<index_t>(m_) - 1;
-        const index_t count = active == nullptr ? n_ : static_cast<index_t>(rows.size());
-        if (count == 0) return gram;
-        weighted_gram({z_.data(), n_, p, p + 1, 1}, {nullptr, n_, 0, 0, 1},
-                      {active == nullptr ? nullptr : rows.data(), count, weights.data()}, no_shift.data(), gram.data(), threads_);
-        return gram;
+        weighted_gram({z_.data(), count, p, p + 1, 1}, {nullptr, count, 0, 0, 1},
+                      {active == nullptr ? nullptr : rows.data(), active == nullptr ? count : static_cast<index_t>(rows.size()),
+                       weights},
+                      no_shift.data(), sum.data(), threads_);
+        for (std::size_t k = 0; k < sum.size(); ++k) gram[k] += sum[k];
     }
 
-    // Least squares of the sides over all or the active rows, with a ridge relative to the mean of the diagonal.
-    std::vector<double> least_squares(const std::vector<std::uint8_t>* active, double ridge) const {
-        std::vector<double> gram = products(node_.weight, active), b(m_, 0.0);
-        for (index_t i = 0; i < n_; ++i) {
-            if (active != nullptr && (*active)[at(i)] == 0) continue;
+    // Adds all or the active rows of a tile to the equations for the sides.
+    void add_rows(Equations& equations, index_t begin, index_t end, const double* z, const std::uint8_t* active) const {
+        add_products(end - begin, node_.weight.data() + begin, active == nullptr ? nullptr : active + begin, equations.gram);
+        double* b = equations.right.data();
+        for (index_t i = begin; i < end; ++i, z += m_) {
+            if (active != nullptr && active[i] == 0) continue;
             const double w = node_.weight[at(i)];
-            for (std::size_t j = 0; j < m_; ++j) b[j] += w * side_[at(i)] * row(i)[j];
+            for (std::size_t j = 0; j < m_; ++j) b[j] += w * side_[at(i)] * z[j];
         }
+    }
+
+    // Least squares of the sides, with a ridge relative to the mean of the diagonal.
+    std::vector<double> solution(Equations equations, double ridge) const {
+        auto& [gram, b] = equations;
         double trace = 0;
         for (std::size_t j = 0; j < m_; ++j) trace += gram[j * m_ + j];
         if (!(trace > 0)) return {};
         for (std::size_t j = 0; j < m_; ++j) gram[j * m_ + j] += ridge * trace / static_cast<double>(m_);
         if (!solve(gram, b, m_)) return {};
-        return b;
+        return std::move(b);
     }
 
     // OUT margin: s b'z of each row.
     double likelihood(const std::vector<double>& b, std::vector<double>& margin) const {
         double sum = 0;
-        for (index_t i = 0; i < n_; ++i) {
-            margin[at(i)] = side_[at(i)] * dot(b, i);
-            sum -= node_.weight[at(i)] * losses::LogLoss::at(margin[at(i)]).value;
-        }
+        tiles([&](index_t begin, index_t end, const double* z) {
+            for (index_t i = begin; i < end; ++i, z += m_) {
+                margin[at(i)] = side_[at(i)] * dot(b, z);
+                sum -= node_.weight[at(i)] * losses::LogLoss::at(margin[at(i)]).value;
+            }
+        });
         double square = 0;
         for (const double v : b) square += v * v;
         return sum - 0.5 * penalty() * square;
@@ -422,7 +459,9 @@ private:
     // Brings the mean of |b'z| to 1, so that the rows near the boundary are within the margin.
     void rescale(std::vector<double>& b) const {
         double size = 0;
-        for (index_t i = 0; i < n_; ++i) size += node_.weight[at(i)] * std::abs(dot(b, i));
+        tiles([&](index_t begin, index_t end, const double* z) {
+            for (index_t i = begin; i < end; ++i, z += m_) size += node_.weight[at(i)] * std::abs(dot(b, z));
+        });
         if (size > 0)
             for (double& v : b) v *= weight_ / size;
     }
@@ -488,7 +527,7 @@ private:
                          double& cost) const {
         double left[2] = {0, 0};  // the left part as the coefficient comes from minus infinity
         clear(events, b[j], std::max(0.1, std::abs(b[j])));
-        const double *z = column(j), old = b[j];
+        const double *z = column(j, events), old = b[j];
         for (index_t i = 0; i < n_; ++i) {
             const double w = node_.weight[at(i)], rest = along[at(i)] - old * z[i];
             const int g = side_[at(i)] > 0;
@@ -515,7 +554,7 @@ private:
         std::fill(along.begin(), along.end(), 0.0);
         for (std::size_t j = 0; j + 1 < m_; ++j) {
             if (b[j] == 0) continue;
-            const double *z = column(j), weight = b[j];
+            const double *z = column(j, events), weight = b[j];
             for (index_t i = 0; i < n_; ++i) along[at(i)] += weight * z[i];
         }
         clear(events, value, 1.0);
@@ -529,7 +568,9 @@ private:
     const index_t n_;
     const std::size_t m_;
     const int threads_;
-    std::vector<double> z_, side_, by_column_;
+    const index_t tile_;             // rows of z_: all, or those of one tile
+    mutable std::vector<double> z_;  // in tiles: what the one thread that passes over the rows reads now
+    std::vector<double> side_, by_column_;
     double weight_ = 0, group_[2] = {0, 0};
     bool possible_ = false;
 };
@@ -540,7 +581,7 @@ std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const Obl
                                                     std::uint64_t path, int threads) {
     // In a large node the starts of the coordinate search compete on part of its rows; the best goes on with all of them.
     const bool races = options.direction == Direction::coordinate && node.size() / race_rows > 1;
-    Search search(node, n_classes, threads, races);
+    Search search(node, n_classes, threads);
     if (!search.possible()) return {};
     std::vector<double> first;
     if (options.direction == Direction::lda) {
@@ -548,7 +589,7 @@ std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const Obl
     } else if (options.direction == Direction::logistic) {
         first = search.logistic();
     } else {
-        if (!races) search.transpose();
+        if (!races || search.held()) search.transpose();
         std::vector<std::vector<double>> found(static_cast<std::size_t>(options.restarts) + 1);
         ObliqueNode thin;
         const std::unique_ptr<Search> race =
@@ -568,7 +609,6 @@ std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const Obl
             }
         }
         if (race && !first.empty()) first = search.climb(std::move(first));
-        if (races) search.lay_rows();
     }
     if (first.empty()) return {};
     std::vector<double> second = search.refined(first);

@@ -89,4 +89,4 @@ class ObliqueTreeClassifier(CartClassifier):
         if self.direction == "coordinate":
             per_cell += 8e-8 * (1 + self.n_restarts)
         levels = 8.0 if self.max_depth is None else min(float(self.max_depth), 8.0)
-        return Cost(seconds=base.seconds + per_cell * levels * cells, bytes=base.bytes + 24.0 * cells)
+        return Cost(seconds=base.seconds + per_cell * levels * cells, bytes=base.bytes + 8.0 * cells)
