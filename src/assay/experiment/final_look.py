@@ -120,8 +120,8 @@ def _score(results: Results, result: Any, run: str, opened: str, seen_by: int) -
     unseen = "nothing had seen" if not seen_by else "this comparison had not seen"
     others = f" {count(seen_by, 'other plan')} of this store had seen some of them." if seen_by else ""
     words = (
-        f"On {len(plan.held):,} rows that {unseen}, {result.title} has a {metric.name} of "
-        f"{scores[metric.name]:.4f} ({100 * (1 - plan.alpha):g} % interval {low:.4f} to {high:.4f}), {inside}: "
+        f"On {len(plan.held):,} rows that {unseen}, {result.title} scores {scores[metric.name]:.4f} in "
+        f"{metric.name} ({100 * (1 - plan.alpha):g} % interval {low:.4f} to {high:.4f}), {inside}: "
         f"{expected:.4f} in the comparison.{others}"
     )
     return HoldoutLook(

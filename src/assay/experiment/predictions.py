@@ -29,18 +29,18 @@ class FoldPredictions:
     def by(cls, model: Any, rows: Any, n_classes: int | None) -> FoldPredictions:
         """What a fitted model says of these rows; a class that its training rows lacked has probability 0."""
         if n_classes is None:
-            return cls(_known(np.asarray(model.predict(rows), dtype=np.float64), model, "predict"))
+            return cls(_known(np.asarray(model.predict(rows), dtype=np.float64), rows, model, "predict"))
         shares = None
         if hasattr(model, "predict_proba"):
             known = np.asarray(model.classes_, dtype=np.int64)
-            shares = _known(np.asarray(model.predict_proba(rows), dtype=np.float64), model, "predict_proba")
+            shares = _known(np.asarray(model.predict_proba(rows), dtype=np.float64), rows, model, "predict_proba")
             if known.shape[0] != n_classes:
                 given, shares = shares, np.zeros((shares.shape[0], n_classes))
                 shares[:, known] = given
         if shares is not None and isinstance(model, Classifier):
             return cls(np.argmax(shares, axis=1), shares)
         # Other packages may predict by a rule of their own (a margin), which need not be the largest probability.
-        return cls(np.asarray(model.predict(rows)).astype(np.int64), shares)
+        return cls(_known(np.asarray(model.predict(rows)).astype(np.int64), rows, model, "predict"), shares)
 
     @classmethod
     def of(cls, answer: np.ndarray, n_classes: int | None) -> FoldPredictions:
@@ -94,8 +94,15 @@ class FoldPredictions:
         return scores, None if n_classes is None else evidence.confusion.tolist()
 
 
-def _known(answers: np.ndarray, model: Any, method: str) -> np.ndarray:
-    """The answers of a model, which must be numbers: one that says NaN of a row has not predicted it."""
+def _known(answers: np.ndarray, asked: Any, model: Any, method: str) -> np.ndarray:
+    """The answers of a model, one for each row, which must be numbers: one that says NaN has not predicted a row."""
+    if answers.shape[:1] != asked.shape[:1]:
+        raise DataError(
+            type(model).__name__,
+            f"'{method}'",
+            f"must answer for each of {asked.shape[0]:,} rows",
+            f"got an array of shape {answers.shape}",
+        )
     missing = np.isnan(answers)
     if missing.any():
         rows = int(missing.reshape(answers.shape[0], -1).any(axis=1).sum())

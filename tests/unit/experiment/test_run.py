@@ -65,6 +65,13 @@ class SaysNothing(DummyClassifier):
         return np.full((len(X), len(self.classes_)), np.nan)
 
 
+class AnswersOnce(DummyClassifier):
+    """Has one answer for all rows."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:1]
+
+
 class Warns(DummyClassifier):
     """Warns twice in every fit."""
 
@@ -244,10 +251,14 @@ def test_one_failing_learner_never_stops_the_rest(iris):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_learner_that_ends_the_interpreter_or_says_nothing_fails_alone(jobs, iris):
-    results = run(Plan(iris, "species", learners=["zero-r", Quits(), SaysNothing()]), n_jobs=jobs)
-    assert [r.error is None for r in results.learners] == [True, False, False]
+    results = run(Plan(iris, "species", learners=["zero-r", Quits(), SaysNothing(), AnswersOnce()]), n_jobs=jobs)
+    assert [r.error is None for r in results.learners] == [True, False, False, False]
     assert "SystemExit" in results.failed[0].error
     assert "SaysNothing" in results.failed[1].error and "got NaN for" in results.failed[1].error
+    assert (
+        results.failed[2].error
+        == "AnswersOnce: 'predict_proba' must answer for each of 75 rows; got an array of shape (1, 3)."
+    )
 
 
 class Contrary(LDA):
