@@ -454,11 +454,11 @@ class _Reader:
 
     def _taken(self, source: Any, cells: Cells | None) -> Iterator[Iterator[np.ndarray]]:
         """The pieces of a source, taken one after the other: the blocks that each of them completes."""
-        ring, compare = self.spec.ring, getattr(source, "compare_labels", None)
+        spec, ring, compare = self.spec, self.spec.ring, getattr(source, "compare_labels", None)
         if cells is None:
             yield from (self.take(frame) for frame in read_ahead(_frames(source)))
         elif ring is not None:
-            part = DecodedPart(source, cells, ring, lambda: ScratchPart(self.spec.scratch, len(self.spec.names)))
+            part = DecodedPart(source, cells, ring, lambda: ScratchPart(spec.scratch, len(spec.names)))
             for frame, written, rows in read_ahead(ring.fill(source, cells)):
                 yield self.take(frame) if written is None else self.take_decoded(frame, rows, part, compare)
         else:
