@@ -218,18 +218,29 @@ def wide(tmp_path_factory) -> Path:
     return folder
 
 
-# The learners that a comparison takes by itself, but for the slowest.
+# The learners that a comparison takes by itself, but for the slowest, and one that waits.
 FEW = [
     word
-    for name in ("zero-r", "naive-bayes", "lda", "logistic", "knn-classifier", "cart-classifier")
+    for name in ("zero-r", "naive-bayes", "lda", "logistic", "knn-classifier", "cart-classifier", "held.Held")
     for word in ("-m", name)
 ]
 COMPARE_WIDE = ["compare", "wide.csv", "-t", "kind", *FEW, "--json"]
+HELD = """
+import itertools, pathlib, time
+from sklearn.dummy import DummyClassifier
+calls = itertools.count()
+class Held(DummyClassifier):
+    def fit(self, X, y):
+        while next(calls) >= 3 and pathlib.Path("hold").exists():
+            time.sleep(0.01)
+        return super().fit(X, y)
+"""
 
 
 @pytest.fixture(scope="module")
 def straight(wide) -> str:
     """What a run says that nobody disturbs."""
+    (wide / "held.py").write_text(HELD)
     result = assay(*COMPARE_WIDE, "--jobs", "1", "--out", "straight", cwd=wide)
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -237,17 +248,19 @@ def straight(wide) -> str:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_numbers(wide, straight, how):
+    """One learner waits after three fits while the file `hold` is there, so that no run ends before its signal."""
     out = f"killed-{int(how)}"
     words = [sys.executable, "-m", "assay", *COMPARE_WIDE, "--jobs", "2", "--out", out]
     store = wide / out / "store.sqlite"
+    (wide / "hold").touch()
     process = subprocess.Popen(
         words, cwd=wide, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     )
-    deadline = time.monotonic() + 120
-    while finished(store) < 3 and process.poll() is None and time.monotonic() < deadline:
+    while finished(store) < 3 and process.poll() is None:
         time.sleep(0.002)
     process.send_signal(how)
     stdout, stderr = process.communicate(timeout=900)
+    (wide / "hold").unlink()
     kept, total = finished(store, "rw"), 31 * len(json.loads(straight)["learners"])
     assert 3 <= kept < total, "the run was caught in the middle"
     assert process.returncode == (-9 if how == signal.SIGKILL else 130), stderr
@@ -295,3 +308,28 @@ def test_import_of_the_package_is_lean():
     loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in out.stderr.splitlines()}
     assert "assay" in loaded
     assert not loaded & {"torch", "dask", "optuna", "matplotlib", "sklearn", "numpy", "polars"}
+
+
+# -- learners of other packages ----------------------------------------------------------------------------------------
+CHATTY = """
+import os, sys
+from sklearn.dummy import DummyClassifier
+at_import = sys.stdout
+class Chatty(DummyClassifier):
+    def fit(self, X, y):
+        print("said by Python")
+        print("said by an older stream", file=at_import)
+        os.write(1, b"said by compiled code\\n")
+        return super().fit(X, y)
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["--time-limit", "100"], ["--engine", "processes"]])
+def test_what_learners_print_goes_to_stderr_and_the_json_stays_json(tmp_path, how):
+    (tmp_path / "chatty.py").write_text(CHATTY)
+    words = ["compare", "iris", "-t", "species", "-m", "zero-r,chatty.Chatty", "--design", "3-fold", "--json", *how]
+    result = assay(*words, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert len(json.loads(result.stdout)["learners"]) == 2
+    for who in ("Python", "an older stream", "compiled code"):
+        assert f"said by {who}" in result.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import polars as pl
 import pytest
@@ -78,7 +77,4 @@ def test_a_child_without_work_ends_and_the_next_read_starts_another(file, monkey
     read_table(file)
     child = read_apart._shared._child
     child.stdin.close()
-    deadline = time.monotonic() + 20
-    while child.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert child.returncode == 0 and read_table(file).n_rows == 5000
+    assert child.wait(timeout=900) == 0 and read_table(file).n_rows == 5000

@@ -60,7 +60,7 @@ def test_a_task_that_is_cut_by_an_idle_thread_gives_the_results_of_one_thread(ir
     """All folds of the tree are one task; the other thread ends with the constant and takes some of them."""
     plan = Plan(iris, "species", learners=["zero-r", "cart-classifier"], design="5x10")
     alone = run(plan, n_jobs=1).to_dict()
-    begun, cut, own = threading.Event(), [], run_module._Going.cut
+    begun, looked, cut, own = threading.Event(), threading.Event(), [], run_module._Going.cut
     one = run_module._tasks
 
     def in_one_task(plan, missing, jobs, values=None):
@@ -68,17 +68,18 @@ def test_a_task_that_is_cut_by_an_idle_thread_gives_the_results_of_one_thread(ir
         return deque(sorted(tasks, key=lambda task: -task.learner))
 
     def watched(going):
-        begun.wait(10)
+        begun.wait(600)
         task = own(going)
         cut.append(task)
+        looked.set()
         return task
 
     def slowly(bench, task):
         for outcome in outcomes(bench, task):
-            begun.set()
             yield outcome
-            if bench.plan.learners[task.learner].id == "cart-classifier" and not cut:
-                time.sleep(0.002)
+            if bench.plan.learners[task.learner].id == "cart-classifier":
+                begun.set()
+                looked.wait(600)
 
     monkeypatch.setattr(run_module, "_tasks", in_one_task)
     monkeypatch.setattr(run_module, "PAUSE", 0.0)
