@@ -78,10 +78,11 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Against the peers. PROBLEMS chooses; QUICK=1 takes the smallest size once and keeps nothing.
 bench: $(VENV)/.tools
 	$(PIP) install setuptools wheel  # for peers that are built from source
 	$(PIP) install -c constraints.txt --no-build-isolation ".[bench]"
-	$(BIN)/python -m benchmarks.versus --pages
+	$(BIN)/python -m benchmarks.versus $(if $(QUICK),--quick,--pages) $(PROBLEMS)
 
 docs: $(VENV)/.tools
 	$(BIN)/python docs/build.py

@@ -30,14 +30,15 @@ Result1<double> kernel_sums(const Array1<const std::int64_t>& order, const Array
             "the tree must be well formed");
     for (index_t i = 0; i < n; ++i) require(order.data()[i] >= 0 && order.data()[i] < n, name, "order must hold rows");
     require(!weights || static_cast<index_t>(weights->shape(0)) == n, name, "weights must have one value per row");
-    require(bandwidths.shape(0) == queries.shape(0), name, "bandwidths must have one value per query");
+    require(bandwidths.shape(0) == queries.shape(0) || bandwidths.shape(0) == 1, name,
+            "bandwidths must have one value, or one per query");
     require(!left_out || left_out->shape(0) == queries.shape(0), name, "left_out must have one row per query");
     for (std::size_t i = 0; left_out && i < left_out->shape(0); ++i)
         require(left_out->data()[i] >= -1 && left_out->data()[i] < n, name, "left_out must hold row numbers or -1");
     std::vector<double> out(queries.shape(0));
     without_gil([&] {
         log_kernel_sums(tree, static_cast<Kernel>(kernel), weights ? weights->data() : nullptr, view(queries),
-                        bandwidths.data(), left_out ? left_out->data() : nullptr, tolerance, out.data(), threads);
+                        {bandwidths.data(), view(queries).rows, bandwidths.shape(0) == 1 ? 0 : 1}, left_out ? left_out->data() : nullptr, tolerance, out.data(), threads);
     });
     return own(std::move(out));
 }

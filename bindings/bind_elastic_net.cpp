@@ -34,9 +34,17 @@ struct Path {
     }
 };
 
+// The coefficients of the columns that have one in some solution, and which columns these are.
 nb::dict give(ElasticNetSolution&& solution, std::size_t problems, std::size_t alphas, std::size_t columns) {
     nb::dict out;
-    out["coefficients"] = own(std::move(solution.coefficients), problems * alphas, columns);
+    const std::vector<index_t> used = solution.used();
+    std::vector<index_t> place(columns, 0);
+    for (std::size_t k = 0; k < used.size(); ++k) place[static_cast<std::size_t>(used[k])] = static_cast<index_t>(k);
+    for (ElasticNetPoint& point : solution.points)
+        for (index_t& column : point.columns) column = place[static_cast<std::size_t>(column)];
+    const std::size_t wide = used.size();
+    out["coefficients"] = own(solution.coefficients(static_cast<index_t>(wide)), problems * alphas, wide);
+    out["columns"] = own(std::vector<std::int64_t>(used.begin(), used.end()));
     out["gaps"] = own(std::move(solution.gaps), problems, alphas);
     out["sweeps"] = own(std::move(solution.sweeps), problems, alphas);
     out["objective"] = own(std::move(solution.objective));

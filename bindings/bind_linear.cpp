@@ -1,6 +1,7 @@
-// Linear models: the passes of logistic regression.
+// Linear models: the passes of logistic regression, and what it needs of coded rows.
 #include <optional>
 
+#include "assay/linear/coded_remainder.hpp"
 #include "assay/linear/logistic.hpp"
 #include "sparse_handle.hpp"
 
@@ -119,6 +120,32 @@ nb::tuple moments(const Table& x, const Rows& rows, const Column& weights, int t
     return nb::make_tuple(own(std::move(mean)), own(std::move(variance)), total);
 }
 
+// Whether all cells of x have a 16-bit code; codes OUT.
+bool coded(const Table& x, const Column& centre, const Column& per_unit, std::uint64_t key, std::uint64_t first,
+           const Array2<std::int16_t>& codes, int threads) {
+    require(centre.shape(0) == x.shape(1) && per_unit.shape(0) == x.shape(1), "code_rows",
+            "centre and per_unit must have one value per column of x");
+    require(codes.shape(0) == x.shape(0) && codes.shape(1) == x.shape(1), "code_rows", "codes must have the shape of x");
+    return without_gil([&] { return code_rows(view(x), view(centre), view(per_unit), key, first, view(codes), threads); });
+}
+
+// (value, slack, its square, gradient, spread) of coded rows for a step away from some coefficients.
+nb::tuple remainder(const Array2<const std::int16_t>& codes, const Column& unit, const Column& weights, bool intercept,
+                    std::uint64_t key, std::uint64_t first, const Column& at, const Column& step, int threads) {
+    const CodedRows rows{view(codes), view(unit), view(weights), intercept, key, first};
+    const auto m = static_cast<std::size_t>(rows.columns());
+    require(rows.unit.size == rows.codes.cols, "coded_remainder", "unit must have one value per column of codes");
+    require(rows.weights.empty() || rows.weights.size == rows.codes.rows, "coded_remainder",
+            "weights must be empty or have one value per row of codes");
+    require(at.shape(0) == m && step.shape(0) == m, "coded_remainder", "at and step must have columns + intercept values");
+    std::vector<double> gradient(m), spread(m);
+    const RemainderSums sums = without_gil([&] {
+        return coded_remainder(rows, view(at), view(step), Vector<double>{gradient.data(), rows.columns()},
+                               Vector<double>{spread.data(), rows.columns()}, threads);
+    });
+    return nb::make_tuple(sums.value, sums.slack, sums.slack_square, own(std::move(gradient)), own(std::move(spread)));
+}
+
 }  // namespace
 
 void bind_logistic(nb::module_& m) {
@@ -133,6 +160,11 @@ void bind_logistic(nb::module_& m) {
              "The Hessian where the probabilities were taken, times a direction.");
     m.def("column_moments", &moments, "x"_a.noconvert(), "rows"_a, "weights"_a, "threads"_a,
           "(mean, variance, total weight) of the columns over some rows.");
+    m.def("code_rows", &coded, "x"_a.noconvert(), "centre"_a, "per_unit"_a, "key"_a, "first"_a,
+          "codes"_a.noconvert(), "threads"_a, "Writes rows as 16-bit codes of standardised cells; whether all cells have one.");
+    m.def("coded_remainder", &remainder, "codes"_a.noconvert(), "unit"_a, "weights"_a, "intercept"_a, "key"_a, "first"_a, "at"_a,
+          "step"_a, "threads"_a,
+          "(value, slack, its square, gradient, spread): what a step adds to the second-order model of the log loss.");
 }
 
 void bind_linear(nb::module_& m) { bind_logistic(m); }

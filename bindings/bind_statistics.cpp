@@ -1,4 +1,5 @@
 // Mergeable sufficient statistics (Gram matrices, class moments) and the scores of naive Bayes.
+#include <algorithm>
 #include <optional>
 
 #include <nanobind/stl/optional.h>
@@ -319,21 +320,30 @@ void bind_statistics(nb::module_& m) {
         },
         "columns"_a.noconvert(), "threads"_a, "The same of all rows of a table that lies by columns.");
     m.def(
-        "split_rows",
-        [](const Array1<const std::int32_t>& fold_of_row, const std::vector<std::int32_t>& folds) {
+        "rows_by_fold",
+        [](const Array1<const std::int32_t>& fold_of_row, std::size_t folds) {
             const std::size_t n = fold_of_row.shape(0);
-            nb::list out;
-            for (const std::int32_t fold : folds) {
-                const auto held = static_cast<std::size_t>(rows_of_fold(fold_of_row.data(), static_cast<index_t>(n), fold));
-                std::vector<std::int64_t> kept(n - held + 1), left(held + 1);
-                split_rows(fold_of_row.data(), static_cast<index_t>(n), fold, kept.data(), left.data());
-                kept.pop_back();
-                left.pop_back();
-                out.append(nb::make_tuple(own(std::move(kept)), own(std::move(left))));
-            }
-            return out;
+            std::vector<std::int64_t> rows(n), ends(folds);
+            rows_by_fold(fold_of_row.data(), static_cast<index_t>(n), static_cast<index_t>(folds), rows.data(), ends.data());
+            return nb::make_tuple(own(std::move(rows)), own(std::move(ends)));
         },
-        "fold_of_row"_a.noconvert(), "folds"_a, "For each of these folds the rows that are not of it, and those that are.");
+        "fold_of_row"_a.noconvert(), "folds"_a,
+        "The rows of fold 0, 1 and so on, ascending within a fold, and where those of each fold end.");
+    m.def(
+        "deal_rows",
+        [](const Array1<const std::int64_t>& shuffled, const Array1<const std::int64_t>& codes,
+           const Array1<const std::int32_t>& turn) {
+            const auto n = static_cast<index_t>(codes.shape(0)), folds = static_cast<index_t>(turn.shape(0));
+            require(shuffled.shape(0) == codes.shape(0) && folds > 0, "deal_rows", "one place for every row, and a fold");
+            require(are_between(shuffled.data(), n, 0, n), "deal_rows", "shuffled must be rows");
+            const std::int64_t classes = n == 0 ? 0 : *std::max_element(codes.data(), codes.data() + n) + 1;
+            require(are_between(codes.data(), n, 0, classes), "deal_rows", "codes must not be negative");
+            std::vector<std::int32_t> fold_of_row(static_cast<std::size_t>(n));
+            deal_rows(shuffled.data(), codes.data(), n, classes, turn.data(), folds, fold_of_row.data());
+            return own(std::move(fold_of_row));
+        },
+        "shuffled"_a.noconvert(), "codes"_a.noconvert(), "turn"_a.noconvert(),
+        "A fold for every row: rows in the order of their classes, shuffled within, go to the folds in turn.");
     m.def(
         "complementary",
         [](const ListsOfRows& trains, const ListsOfRows& tests, std::size_t n, int threads) {

@@ -5,8 +5,9 @@ around a public method and the thread count are not part of the path; neither ar
 their own before Python 3.12. The path starts with the first function of the innermost public object, a learner, a
 `Graph` or a table in blocks, which users make and hand on themselves: a learner that calls another's public method
 (cross-validation, one against the rest), makes a graph of its rows by `Graph.of_rows`, or asks a table in blocks for
-sums, which may be made on another machine, starts a new count there. What stands before the table is counted too.
-`fit_batches` looks at its table and hands it to `fit`, where the count begins as it does for rows in memory.
+sums, which may be made on another machine, starts a new count there. What stands before the table is counted too, and
+the longer of the two is the path. `fit_batches` looks at its table and hands it to the public `fit`, where the count
+begins as it does for rows in memory.
 """
 
 from __future__ import annotations
@@ -21,15 +22,14 @@ import pytest
 
 from assay import _kernels
 from assay.base import Estimator
-from assay.base.batches import BatchedTable
-from assay.data import Batches
+from assay.base.batches import Passes
+from assay.data import BatchedTable, Batches
 from assay.models.graphs import Graph
-from assay.models.linear.batch_rows import BatchRows, GlmSums, LogisticSums
 
 MOST = 4
 ASIDE = ("max_threads",)
-BLOCKS = (Batches, BatchedTable, BatchRows, GlmSums, LogisticSums)
-"""A table in blocks, and what answers for it in the place of rows and of their kernels."""
+BLOCKS = (Batches, BatchedTable, Passes)
+"""A table in blocks, what makes it, and its sums for any arguments."""
 
 
 def _public(frame: FrameType) -> int | None:

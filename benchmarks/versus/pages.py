@@ -58,6 +58,38 @@ def strongest(rows: list[Row]) -> list[Row]:
     return list(best.values())
 
 
+def losses(rows: list[Row]) -> list[Row]:
+    """The rows in which a peer that ends within the gate is ahead."""
+    return [row for row in rows if row["ratio"] is not None and row["ratio"] < 1 and not row.get("peer_worse")]
+
+
+def over_memory(rows: list[Row]) -> list[tuple[Row, float]]:
+    """Where our peak is over that of the fastest peer and over half the table: its row, and what is allowed.
+
+    One megabyte is spared: a page or a stack more or less is nobody's copy of a table.
+    """
+    fastest: dict[tuple[str, float], Row] = {}
+    for row in rows:
+        held = fastest.get((row["problem"], row["n"]))
+        if row["ratio"] is not None and (held is None or row["peer_seconds"] < held["peer_seconds"]):
+            fastest[row["problem"], row["n"]] = row
+    allowed = [(row, max(row["peer_megabytes"], (row["table_megabytes"] or 0) / 2)) for row in fastest.values()]
+    return [(row, most) for row, most in allowed if row["megabytes"] > most + 1]
+
+
+def behind(rows: list[Row]) -> list[str]:
+    """The lines on where a peer is ahead, in time or in memory."""
+    slower, larger = losses(rows), over_memory(rows)
+    lines = [f"A peer of equal quality is faster in {len(slower)} of {len(rows)} rows:", ""]
+    lines += [f"- {row['title']}, {row['size']}: {row['ratio']:.2f}x {row['peer']}" for row in slower]
+    lines += ["", "Our peak of memory is over that of the fastest peer, and over half the table, at these sizes:", ""]
+    lines += [
+        f"- {row['title']}, {row['size']}: {row['megabytes']:.0f} MB, {row['peer']} {row['peer_megabytes']:.0f} MB"
+        for row, _ in larger
+    ]
+    return lines
+
+
 def exponent(points: list[tuple[float, float]]) -> float | None:
     """Slope of log time over log size."""
     if len(points) < 2:
@@ -210,6 +242,10 @@ def page(rows: list[Row]) -> str:
         provenance(rows),
         "",
         "![Ratios against the strongest peer of each problem](images/benchmarks.svg)",
+        "",
+        "## Where we are behind",
+        "",
+        *behind(rows),
         "",
         "## Growth",
         "",

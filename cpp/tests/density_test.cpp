@@ -33,7 +33,7 @@ TEST("kernel sums by the tree equal direct sums, with weights and a row left out
     const std::vector<double> queries{x[10], x[11], 0.2, -0.1, x[1398], x[1399]};
     for (const Kernel kernel : {Kernel::gaussian, Kernel::epanechnikov, Kernel::box}) {
         double found[3];
-        log_kernel_sums(view, kernel, weights.data(), c_matrix<const double>(queries.data(), 3, d), bandwidths.data(),
+        log_kernel_sums(view, kernel, weights.data(), c_matrix<const double>(queries.data(), 3, d), {bandwidths.data(), 3, 1},
                         left_out.data(), 0.0, found, 2);
         for (int q = 0; q < 3; ++q) {
             double expected = 0.0;

@@ -89,7 +89,8 @@ TEST("elastic net: optimality conditions hold to rounding from columns and from 
                     const ElasticNetTask task = table.task(alphas, ratio, positive, true);
                     for (const ElasticNetSolution& s : {table.by_columns(task, 1), table.by_moments(task)})
                         for (std::size_t a = 0; a < alphas.size(); ++a) {
-                            const double* b = s.coefficients.data() + a * static_cast<std::size_t>(p);
+                            const std::vector<double> all = s.coefficients(p);
+                            const double* b = all.data() + a * static_cast<std::size_t>(p);
                             CHECK(table.breach(b, alphas[a] * ratio, alphas[a] * (1 - ratio), positive) < 1e-10);
                             CHECK(s.gaps[a] <= 1e-10 * table.y_squares);
                             if (positive) CHECK(*std::min_element(b, b + p) >= 0.0);
@@ -132,7 +133,7 @@ TEST("elastic net: the objective never rises, from step to step") {
                 const ElasticNetSolution found[2] = {table.by_moments(task), table.by_columns(task, 1)};
                 for (int way : {0, 1}) {
                     if (way == 1 && p == 60) continue;  // by a path of larger penalties, each of which has its sweeps
-                    const long double value = objective(table, found[way].coefficients.data(), 0.9 * alpha, 0.1 * alpha);
+                    const long double value = objective(table, found[way].coefficients(table.p).data(), 0.9 * alpha, 0.1 * alpha);
                     CHECK(value <= last[way] + 1e-18L * table.y_squares);
                     last[way] = value;
                 }
@@ -173,12 +174,13 @@ TEST("elastic net: many active columns of a long table meet the bound of their g
                     ElasticNetTask task = exact;
                     task.tolerance = tolerance;
                     const ElasticNetSolution found = table.by_columns(task, 1), threaded = table.by_columns(task, 3);
-                    CHECK(found.coefficients == threaded.coefficients && found.gaps == threaded.gaps);
+                    CHECK(found.coefficients(table.p) == threaded.coefficients(table.p) && found.gaps == threaded.gaps);
                     CHECK(found.gaps[0] <= tolerance * table.y_squares);
-                    CHECK(found.coefficients[5] == 0);
-                    if (positive) CHECK(*std::min_element(found.coefficients.begin(), found.coefficients.end()) >= 0);
+                    const std::vector<double> all = found.coefficients(table.p);
+                    CHECK(all[5] == 0);
+                    if (positive) CHECK(*std::min_element(all.begin(), all.end()) >= 0);
                     const auto value = [&](const ElasticNetSolution& s) {
-                        std::vector<double> b = s.coefficients;
+                        std::vector<double> b = s.coefficients(table.p);
                         const double extra = 2 * 0.01 * (ratio * std::abs(b[6]) + 0.5 * (1 - ratio) * b[6] * b[6]);
                         return static_cast<double>(objective(table, b.data(), 0.01 * ratio, 0.01 * (1 - ratio))) + extra;
                     };
@@ -201,7 +203,8 @@ TEST("elastic net: a problem is the same alone, in company and on any number of 
         const ElasticNetSolution together =
             elastic_net_from_columns({table.columns.data(), table.target.data(), table.p, table.stride}, both.data(), 2,
                                      false, nullptr, task, means.data(), y_means.data(), threads);
-        CHECK(std::equal(alone.coefficients.begin(), alone.coefficients.end(), together.coefficients.begin()));
+        const std::vector<double> one = alone.coefficients(table.p), two = together.coefficients(table.p);
+        CHECK(std::equal(one.begin(), one.end(), two.begin()));
     }
 }
 
@@ -211,11 +214,11 @@ TEST("elastic net: an infinite penalty weight leaves a column out, and a start d
     const std::vector<double> one{0.01};
     const ElasticNetTask task = table.task(one, 1.0, false, true);
     const ElasticNetSolution cold = table.by_moments(task);
-    CHECK(cold.coefficients[1] == 0.0);
+    CHECK(cold.coefficients(30)[1] == 0.0);
     const std::vector<double> start(30, 0.5);
     const ElasticNetSolution warm =
         elastic_net_from_moments({{table.gram.data(), table.cross.data(), table.y_squares}}, 30, start.data(), task, 1);
-    for (std::size_t j = 0; j < 30; ++j) CHECK_NEAR(cold.coefficients[j], warm.coefficients[j], 1e-11);
+    for (std::size_t j = 0; j < 30; ++j) CHECK_NEAR(cold.coefficients(30)[j], warm.coefficients(30)[j], 1e-11);
 }
 
 TEST("shifted columns are the table by column, padded with zeros") {
@@ -259,10 +262,11 @@ TEST("elastic net: with passes in single precision the gap is that of double, at
             const double tolerance = 1e-5;
             const ElasticNetSolution found = table.by_columns(loosely(table, path, tolerance), 1);
             const ElasticNetSolution threaded = table.by_columns(loosely(table, path, tolerance), 3);
-            CHECK(found.coefficients == threaded.coefficients);
+            CHECK(found.coefficients(table.p) == threaded.coefficients(table.p));
             for (std::size_t a = 0; a < path.size(); ++a) {
                 const auto objective = [&](const ElasticNetSolution& solution) {
-                    const double* b = solution.coefficients.data() + a * 60;
+                    const std::vector<double> all = solution.coefficients(60);
+                    const double* b = all.data() + a * 60;
                     double value = 0.5 * table.y_squares;
                     for (std::size_t j = 0; j < 60; ++j) {
                         value += path[a] * std::abs(b[j]) - table.cross[j] * b[j];
@@ -295,15 +299,17 @@ TEST("elastic net: a long path over columns far from zero meets the exact one, a
         const ElasticNetTask loose = loosely(table, path, 1e-5);
         const ElasticNetSolution both = solve(weights.data(), 2, loose);
         const ElasticNetSolution exact = solve(weights.data(), 2, table.task(path, 1.0, false, true));
-        if (far == 0) centred = exact.coefficients;
-        for (std::size_t k = 0; k < both.coefficients.size(); ++k) {
-            CHECK_NEAR(both.coefficients[k], exact.coefficients[k], 5e-3);
-            CHECK_NEAR(exact.coefficients[k], centred[k], 1e-6);
+        const std::vector<double> found = both.coefficients(30), sharp = exact.coefficients(30);
+        if (far == 0) centred = sharp;
+        for (std::size_t k = 0; k < found.size(); ++k) {
+            CHECK_NEAR(found[k], sharp[k], 5e-3);
+            CHECK_NEAR(sharp[k], centred[k], 1e-6);
         }
         for (double gap : both.gaps) CHECK(gap <= 1e-5 * table.y_squares);
         // Blocks of Q of such columns in single precision would be noise, and sweeps over noise lead nowhere.
         for (std::int32_t sweeps : both.sweeps) CHECK(sweeps < 30);
         const ElasticNetSolution alone = solve(weights.data() + table.stride, 1, loose);
-        CHECK(std::equal(alone.coefficients.begin(), alone.coefficients.end(), both.coefficients.begin() + 12 * 30));
+        const std::vector<double> own = alone.coefficients(30);
+        CHECK(std::equal(own.begin(), own.end(), found.begin() + 12 * 30));
     }
 }

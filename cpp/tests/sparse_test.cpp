@@ -128,19 +128,20 @@ TEST("sparse: lasso is optimal") {
     std::vector<double> x_mean(static_cast<std::size_t>(f.p)), y_mean(1);
     const ElasticNetSolution found = elastic_net_from_sparse_columns({f.columns.view(), target.data()}, weights.data(), 1,
                                                                      true, nullptr, task, x_mean.data(), y_mean.data(), 1);
+    const std::vector<double> coefficients = found.coefficients(f.p);
     std::vector<double> residual(target);
     for (index_t i = 0; i < f.n; ++i) {
         residual[static_cast<std::size_t>(i)] -= y_mean[0];
         for (index_t j = 0; j < f.p; ++j)
             residual[static_cast<std::size_t>(i)] -=
-                found.coefficients[static_cast<std::size_t>(j)] * (f.at(i, j) - x_mean[static_cast<std::size_t>(j)]);
+                coefficients[static_cast<std::size_t>(j)] * (f.at(i, j) - x_mean[static_cast<std::size_t>(j)]);
     }
     for (index_t j = 0; j < f.p; ++j) {
         double slope = 0;
         for (index_t i = 0; i < f.n; ++i)
             slope += (f.at(i, j) - x_mean[static_cast<std::size_t>(j)]) * residual[static_cast<std::size_t>(i)];
         slope /= static_cast<double>(f.n);
-        const double b = found.coefficients[static_cast<std::size_t>(j)];
+        const double b = coefficients[static_cast<std::size_t>(j)];
         CHECK(b == 0 ? std::abs(slope) <= alpha * (1 + 1e-8) : std::abs(slope - std::copysign(alpha, b)) < 1e-12);
     }
 }

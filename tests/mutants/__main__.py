@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import copy
 import importlib
 import multiprocessing
 import os
@@ -20,8 +19,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -31,18 +31,61 @@ BUILD = WORK / "build" / "dev"
 
 TESTS: dict[str, tuple[str, ...]] = {
     "src/assay/evaluate/auc.py": ("tests/unit/evaluate/test_auc.py", "tests/worked_examples/test_intervals.py"),
+    "src/assay/evaluate/batch_metrics.py": ("tests/unit/evaluate/test_batch_metrics.py",),
+    "src/assay/evaluate/bayesian_tests.py": ("tests/unit/evaluate/test_bayesian_tests.py",),
     "src/assay/evaluate/bootstrap.py": ("tests/unit/evaluate/test_bootstrap.py",),
+    "src/assay/evaluate/cluster_choice.py": ("tests/unit/evaluate/test_cluster_choice.py",),
     "src/assay/evaluate/clustering_metrics.py": ("tests/unit/evaluate/test_clustering_metrics.py",),
+    "src/assay/evaluate/comparison.py": (
+        "tests/unit/evaluate/test_comparison.py",
+        "tests/unit/evaluate/test_comparison_differences.py",
+    ),
+    "src/assay/evaluate/comparison_procedures.py": (
+        "tests/unit/evaluate/test_comparison_procedures.py",
+        "tests/unit/evaluate/test_comparison.py",
+        "tests/unit/evaluate/test_comparison_differences.py",
+    ),
+    "src/assay/evaluate/conformal.py": ("tests/unit/evaluate/test_conformal.py",),
+    "src/assay/evaluate/count_choice.py": (
+        "tests/unit/evaluate/test_cluster_choice.py",
+        "tests/unit/evaluate/test_sequence_choice.py",
+    ),
+    "src/assay/evaluate/curves.py": ("tests/unit/evaluate/test_curves.py",),
+    "src/assay/evaluate/decomposition.py": ("tests/unit/evaluate/test_decomposition.py",),
     "src/assay/evaluate/distributions.py": ("tests/unit/evaluate/test_distributions.py",),
+    "src/assay/evaluate/error_estimates.py": ("tests/unit/evaluate/test_error_estimates.py",),
+    "src/assay/evaluate/fits.py": ("tests/unit/evaluate/test_fits.py",),
     "src/assay/evaluate/group_tests.py": ("tests/unit/evaluate/test_group_tests.py",),
     "src/assay/evaluate/hypothesis_tests.py": ("tests/unit/evaluate/test_hypothesis_tests.py",),
+    "src/assay/evaluate/intervals.py": (
+        "tests/unit/evaluate/test_intervals.py",
+        "tests/worked_examples/test_intervals.py",
+    ),
+    "src/assay/evaluate/learning.py": ("tests/unit/evaluate/test_learning.py",),
+    "src/assay/evaluate/max_t.py": ("tests/unit/evaluate/test_max_t.py",),
+    "src/assay/evaluate/member_diversity.py": ("tests/unit/evaluate/test_member_diversity.py",),
     "src/assay/evaluate/metrics.py": ("tests/unit/evaluate/test_metrics.py",),
     "src/assay/evaluate/multiplicity.py": ("tests/unit/evaluate/test_multiplicity.py",),
+    "src/assay/evaluate/multivariate_tests.py": ("tests/unit/evaluate/test_multivariate_tests.py",),
+    "src/assay/evaluate/numerics.py": ("tests/unit/evaluate/test_numerics.py",),
+    "src/assay/evaluate/partition_agreement.py": ("tests/unit/evaluate/test_partition_agreement.py",),
+    "src/assay/evaluate/percentage_error.py": ("tests/unit/evaluate/test_percentage_error.py",),
+    "src/assay/evaluate/permutation_tests.py": ("tests/unit/evaluate/test_permutation_tests.py",),
     "src/assay/evaluate/rank_tests.py": ("tests/unit/evaluate/test_rank_tests.py",),
+    "src/assay/evaluate/ranking_metrics.py": ("tests/unit/evaluate/test_ranking_metrics.py",),
     "src/assay/evaluate/rates.py": ("tests/unit/evaluate/test_rates.py",),
     "src/assay/evaluate/reliability.py": ("tests/unit/evaluate/test_reliability.py",),
+    "src/assay/evaluate/replicates.py": ("tests/unit/evaluate/test_replicates.py",),
     "src/assay/evaluate/resampling.py": ("tests/unit/evaluate/test_resampling.py",),
+    "src/assay/evaluate/row_procedures.py": ("tests/unit/evaluate/test_row_procedures.py",),
+    "src/assay/evaluate/row_values.py": ("tests/unit/evaluate/test_row_values.py",),
+    "src/assay/evaluate/sequence_choice.py": ("tests/unit/evaluate/test_sequence_choice.py",),
+    "src/assay/evaluate/shattering.py": ("tests/unit/evaluate/test_shattering.py",),
+    "src/assay/evaluate/splitters.py": ("tests/unit/evaluate/test_splitters.py",),
+    "src/assay/evaluate/theory.py": ("tests/unit/evaluate/test_theory.py",),
+    "src/assay/evaluate/thresholds.py": ("tests/unit/evaluate/test_thresholds.py",),
     "cpp/src/prepare/chained_equations.cpp": ("tests/unit/prepare/test_impute_multiple.py",),
+    "cpp/src/prepare/conditionals.cpp": ("tests/unit/prepare/test_impute_multiple.py",),
     "cpp/src/rules/ripper.cpp": ("tests/unit/models/rules/test_ripper.py", "tests/reference/weka/test_weka_rules.py"),
     "cpp/src/statistics/gram.cpp": ("tests/unit/models/linear/test_gram.py",),
     "cpp/src/statistics/class_moments.cpp": ("tests/unit/numeric/test_moments.py", "tests/unit/models/bayes"),
@@ -64,6 +107,25 @@ SAME = {
     ("np.where(variance > 0, variance, 1)", "1 -> 2"): "a divisor whose quotient is not taken",
     ("else np.zeros(1)", "1 -> 2"): "the sum of no values, of however many zeros",
     ("+ int(generator.integers(n_rows))) * held_out", "Add -> Sub"): "a random start, subtracted, is a random start",
+    ("_CHUNK = ", "2000000 -> 2000001"): "how much is drawn at once",
+    ("_CHUNK = ", "4000000 -> 4000001"): "how much is drawn at once",
+    ("_KEPT = ", "20000 -> 20001"): "how many ranks are kept; the claim of the thinning is a bound",
+    ("_DRAWS = ", "20000 -> 20001"): "one draw more of the same distribution",
+    ("_SEED = ", "20031207 -> 20031208"): "another seed of the same draws",
+    ("self.size = self.covariance.shape[0]", "0 -> 1"): "the other side of a square",
+    ("self.pairs < 2", "2 -> 3"): "no number of estimates has two pairs",
+    ("self.pairs < 2", "Lt -> LtE"): "no number of estimates has two pairs",
+    ("or single >= 1.0", "GtE -> Gt"): "a p-value of one pair of 1 is the largest below as well",
+    ("or single >= 1.0", "1.0 -> 1.6"): "a p-value of one pair of 1 is the largest below as well",
+    ("route.jackknife(Stream.of(0))", "0 -> 1"): "one row at a time is left out without any draw",
+    ("below > 0 and p * q > 2", "2 -> 3"): "of 3 = 1 x 3 the root is 1 by both rules",
+    ("below > 0 and p * q > 2", "Gt -> GtE"): "of 2 = 1 x 2 the term below is 0",
+    ("shares <= _BOUND**2", "2 -> 3"): "a tolerance",
+    ("shares <= _BOUND**2", "LtE -> Lt"): "a tolerance",
+    ("_MOST_ROWS = 2**40", "40 -> 41"): "where the search for more rows gives up, beyond any table",
+    ("_MOST_ROWS = 2**40", "2 -> 3"): "where the search for more rows gives up, beyond any table",
+    ("np.where(chance < 1.0 - 1e-15", "Lt -> LtE"): "a tolerance",
+    ("while high - low > 1e-15 * high", "Gt -> GtE"): "halving ends at neighbouring floats by the other condition",
 }
 SWAPS = (
     (r"(?<= )<(?= )", "<="),
@@ -84,12 +146,12 @@ SWAPS = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One changed file."""
+    """One changed file; its text is made when asked for, since few of all mutants are tried."""
 
     path: str
     line: int
     what: str
-    text: str
+    text: Callable[[], str]
 
 
 # -- making mutants --------------------------------------------------------------------------------------------------
@@ -108,22 +170,33 @@ def python_mutants(path: str, text: str) -> Iterator[Mutant]:
         for what, change in _changes(node):
             if any(part in lines[node.lineno - 1] and what == other for part, other in SAME):  # type: ignore[attr-defined]
                 continue
-            twin = copy.deepcopy(tree)
-            change(next(other for k, other in enumerate(ast.walk(twin)) if k == index))
-            yield Mutant(path, node.lineno, what, ast.unparse(twin))  # type: ignore[attr-defined]
+            yield Mutant(path, node.lineno, what, partial(_changed_tree, text, index, change))  # type: ignore[attr-defined]
+
+
+def _changed_tree(text: str, index: int, change: Callable[[ast.AST], object]) -> str:
+    """The program with the change at one node of its tree."""
+    tree = ast.parse(text)
+    change(next(node for k, node in enumerate(ast.walk(tree)) if k == index))
+    return ast.unparse(tree)
 
 
 def _says(node: ast.AST) -> bool:
     """Whether a call only makes a sentence or lays out a table, or a product scales a tolerance."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return any(isinstance(side, ast.Name) and side.id.endswith("TOLERANCE") for side in (node.left, node.right))
+        return any(map(_tolerance, (node.left, node.right)))
     if not isinstance(node, ast.Call):
         return False
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
     return name.endswith(("Error", "Warning", "_words", "plain", "number", "percent", "Grid")) or name == "warn"
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[str, object]]:
+def _tolerance(side: ast.AST) -> bool:
+    if isinstance(side, ast.Constant):
+        return isinstance(side.value, float) and 0 < side.value < 1e-6
+    return isinstance(side, ast.Name) and side.id.endswith(("TOLERANCE", "ROUNDING"))
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], object]]]:
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARE:
         new = COMPARE[type(node.ops[0])]
         yield f"{type(node.ops[0]).__name__} -> {new.__name__}", lambda n: n.ops.__setitem__(0, new())
@@ -153,7 +226,11 @@ def kernel_mutants(path: str, text: str) -> Iterator[Mutant]:
                     continue
                 changed = line[: match.start()] + new + line[match.end() :]
                 what = f"{match.group()} -> {new}: {code.strip()[:60]}"
-                yield Mutant(path, number + 1, what, "".join([*lines[:number], changed, *lines[number + 1 :]]))
+                yield Mutant(path, number + 1, what, partial(_changed_line, lines, number, changed))
+
+
+def _changed_line(lines: list[str], number: int, changed: str) -> str:
+    return "".join([*lines[:number], changed, *lines[number + 1 :]])
 
 
 def mutants_of(path: str) -> list[Mutant]:
@@ -230,7 +307,7 @@ def run_tests(path: str, limit: float) -> tuple[int | None, list[str]]:
 def survives(mutant: Mutant, limit: float) -> bool:
     """Whether no test notices the mutant; leaves it in the copy."""
     target = WORK / mutant.path
-    target.write_text(mutant.text)
+    target.write_text(mutant.text())
     if target.suffix == ".py":
         for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*"):
             compiled.unlink()
@@ -241,11 +318,11 @@ def survives(mutant: Mutant, limit: float) -> bool:
 
 def try_file(path: str, each: int, seed: int) -> tuple[int, int]:
     """How many mutants of a file were killed, and tried."""
-    for name in run_tests(path, 900)[1]:
+    begin = time.monotonic()
+    code, names = run_tests(path, 900)
+    for name in names:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    begin = time.monotonic()
-    code, _ = run_tests(path, 900)
     if code != 0:
         raise SystemExit(f"mutants: the tests of {path} end with {code} without any mutant.")
     limit = 20 + 5 * (time.monotonic() - begin)

@@ -13,7 +13,7 @@ from benchmarks.versus.__main__ import pooled
 from benchmarks.versus.before import joined, side_by_side
 from benchmarks.versus.harness import Worker
 from benchmarks.versus.memory import PeakMemory, descendants, is_running, megabytes_of
-from benchmarks.versus.pages import against_before, exponent, quality_text, ratio_text, strongest
+from benchmarks.versus.pages import against_before, behind, exponent, over_memory, quality_text, ratio_text, strongest
 from benchmarks.versus.problems import all_problems
 
 import assay
@@ -72,6 +72,18 @@ def measured_row(commit: str, ours: list[float], theirs: list[float]) -> dict[st
         "gate_passed": True, "ratio": min(theirs) / min(ours), "rounds": len(ours),
         "megabytes": 3.0, "peer_megabytes": 4.0,
     }  # fmt: skip
+
+
+def test_losses_and_memory_over_the_rule_are_named():
+    """The rule: no more than the fastest peer, or than half the table."""
+    named = {"title": "work", "size": "10 rows", "peer_worse": False, "table_megabytes": 20.0}
+    slower = measured_row("a", [2.0], [1.0]) | named | {"megabytes": 12.0}
+    faster = measured_row("a", [2.0], [3.0]) | named | {"peer": "slow", "peer_megabytes": 50.0, "megabytes": 12.0}
+    assert [(row["peer"], most) for row, most in over_memory([slower, faster])] == [("q", 10.0)]
+    assert not over_memory([slower | {"megabytes": 10.5}])
+    lines = behind([slower, faster])
+    assert "- work, 10 rows: 0.50x q" in lines and "- work, 10 rows: 12 MB, q 4 MB" in lines
+    assert not any("slow" in line for line in lines[1:])
 
 
 def test_rounds_of_a_second_measurement_are_added_at_the_same_commit_alone():

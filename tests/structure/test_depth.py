@@ -6,10 +6,13 @@
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.sparse import csr_array
 from tests.kernel_paths import MOST, kernel_paths, longest
 
+from assay.data import Batches
+from assay.models.bayes import NaiveBayes
 from assay.models.ensembles import RandomForestClassifier
 from assay.models.graphs import Louvain
 from assay.models.kernel_machines import SVMClassifier, SVMRegressor
@@ -23,6 +26,7 @@ from assay.models.linear import (
     Perceptron,
     Ridge,
     logistic_sample,
+    logistic_solver,
 )
 from assay.models.mixtures import GaussianMixture
 from assay.models.neighbours import KNNClassifier
@@ -38,6 +42,17 @@ def table(columns=4, rows=60):
     X = rng.normal(size=(rows, columns))
     signal = X[:, 0] + 0.5 * X[:, 1]
     return X, signal + rng.normal(size=rows), rng.poisson(np.exp(0.5 * signal)).astype(float)
+
+
+def target_frame(target, rows=60):
+    """Four columns, weights, and one column to predict."""
+    X, y, counts = table(rows=rows)
+    targets = {"y": y, "counts": counts, "mark": (y > 0).astype(int), "level": np.digitize(y, [-1, 1])}
+    targets["positive"] = np.exp(y)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, rows)
+    return pl.DataFrame(X, schema=list("abcd")).with_columns(
+        pl.Series("weight", weight), pl.Series(target, targets[target])
+    )
 
 
 FITS = {
@@ -100,6 +115,23 @@ SPARSE = {
 }
 
 
+BLOCKS = {
+    "two classes": (LogisticRegression, {}, "mark"),
+    "two classes, absolute penalty": (LogisticRegression, {"l1_ratio": 0.5}, "mark"),
+    "no penalty": (LogisticRegression, {"penalty": None}, "mark"),
+    "three classes": (LogisticRegression, {}, "level"),
+    "three classes, absolute penalty": (LogisticRegression, {"l1_ratio": 0.5}, "level"),
+    "least deviance": (GLM, {"family": "poisson"}, "counts"),
+    "absolute penalty": (GLM, {"family": "poisson", "alpha": 0.1, "l1_ratio": 0.5}, "counts"),
+    "theta": (GLM, {"family": "negative_binomial"}, "counts"),
+    "curvature that may be negative": (GLM, {"family": "inverse_gaussian", "link": "log"}, "positive"),
+    "ridge": (Ridge, {}, "y"),
+    "lasso": (Lasso, {"alpha": 0.01}, "y"),
+    "columns as marks": (NaiveBayes, {"distributions": "bernoulli"}, "mark"),
+}
+"""Methods on a table in blocks, with the column that they predict."""
+
+
 SMALL_MACHINES = {
     "several prices": {"C": [0.1, 1.0]},
     "several prices, one width": {"C": [0.1, 1.0], "gamma": 0.3},
@@ -143,6 +175,33 @@ def test_sparse_tables_take_the_same_way(name):
     with kernel_paths() as paths:
         SPARSE[name](X, counts)
     assert paths, "no kernel was called: nothing was measured"
+    assert len(longest(paths)) <= MOST, " -> ".join(longest(paths))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_tables_in_blocks_take_no_longer_way_with_other_options(name, wide, weighted, monkeypatch):
+    kind, options, target = BLOCKS[name]
+    if wide:  # as with more unknowns than a Hessian is formed for
+        monkeypatch.setattr(logistic_solver, "DENSE_LIMIT", 1)
+    table_in_blocks = Batches([target_frame(target)], target, weight="weight" if weighted else None)
+    with kernel_paths() as paths, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kind(**options).fit_batches(table_in_blocks)
+    assert paths, "no kernel was called: nothing was measured"
+    assert len(longest(paths)) <= MOST, " -> ".join(longest(paths))
+
+
+@pytest.mark.parametrize("penalty", ["l2", None])
+def test_files_that_are_decoded_twice_take_no_longer_way(penalty, tmp_path, monkeypatch):
+    target_frame("mark", 12_000).write_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    monkeypatch.setattr("assay.data.batches.DECODED_BYTES", 1)
+    decoded, kept = [], Batches.decoded
+    monkeypatch.setattr(Batches, "decoded", lambda self, along: decoded.append(1) or kept(self, along))
+    with kernel_paths() as paths:
+        LogisticRegression(penalty=penalty, n_jobs=1).fit_batches(Batches(tmp_path / "table.parquet", "mark"))
+    assert decoded, "no sample came first"
     assert len(longest(paths)) <= MOST, " -> ".join(longest(paths))
 
 

@@ -7,6 +7,7 @@ package is not installed, and its table is smaller because it would need hours f
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from benchmarks.versus.harness import Contender, Problem, by_rows
@@ -39,12 +40,19 @@ def scikit_learn(data: dict[str, Any]) -> Any:
     return DecisionTreeRegressor(min_samples_leaf=5, random_state=0).fit(data["X"], data["y"]).predict(data["X_test"])
 
 
-def linear_tree(data: dict[str, Any]) -> Any:
+def linear_tree(data: dict[str, Any], bins: int) -> Any:
     """A linear model tried at every candidate split."""
     from lineartree import LinearTreeRegressor
     from sklearn.linear_model import LinearRegression
+    from sklearn.utils.validation import validate_data
 
-    return LinearTreeRegressor(LinearRegression(), max_depth=5).fit(data["X"], data["y"]).predict(data["X_test"])
+    def as_before(self: Any, *data: Any, force_all_finite: bool = True, **how: Any) -> Any:
+        return validate_data(self, *data, ensure_all_finite=force_all_finite, **how)
+
+    # It calls a method of earlier versions of scikit-learn, whose place `validate_data` has taken.
+    LinearTreeRegressor._validate_data = as_before
+    tree = LinearTreeRegressor(LinearRegression(), max_depth=5, max_bins=bins, n_jobs=2)
+    return tree.fit(data["X"], data["y"]).predict(data["X_test"])
 
 
 def error(data: dict[str, Any], predicted: Any) -> float:
@@ -75,10 +83,15 @@ PROBLEMS: tuple[Problem, ...] = (
         make=make,
         sizes=by_rows("{n} x 20", 300, 700, 2_000),
         ours=Contender("ModelTreeRegressor", "assay", ours),
-        peers=(Contender("LinearTreeRegressor", "linear-tree", linear_tree, aim=50),),
+        peers=(
+            Contender("LinearTreeRegressor, 2 jobs", "linear-tree", partial(linear_tree, bins=25), aim=50),
+            Contender("LinearTreeRegressor, 10 bins, 2 jobs", "linear-tree", partial(linear_tree, bins=10), aim=20),
+        ),
         quality=error,
         gate=0.15,
-        tried="linear-tree as it is, with its default of 25 bins.",
+        tried="linear-tree with its default of 25 bins and with 10, one job (slower) and two; without the method "
+        "`_validate_data` that scikit-learn took away it does not run, so it is given back. A model at every candidate "
+        "split finds better splits on few rows: with 25 bins its error at 700 rows is 1.21, ours 1.55.",
         quality_name="RMSE",
         lower_is_better=True,
         limit="one visit of every cell per level to grow, n d^2 products for the models",

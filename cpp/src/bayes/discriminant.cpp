@@ -126,7 +126,7 @@ void discriminant_fold_scores(Matrix<const double> x, const RowLists& lists, con
     const index_t d = x.cols, K = folds.classes;
     std::vector<index_t> first(lists.size() + 1, 0);
     for (std::size_t k = 0; k < lists.size(); ++k) first[k + 1] = first[k] + lists[k].count;
-    for_each_list(lists, threads, [&](index_t f, int inside) {
+    for_each_list(lists, K * d * (folds.quadratic ? d : 1), threads, [&](index_t f, int inside) {
         DiscriminantFolds own = folds;
         if (own.origin != nullptr) own.origin += f * d, own.factor += f * d;
         own.levels += f * K;

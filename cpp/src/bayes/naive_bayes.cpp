@@ -220,7 +220,7 @@ void naive_bayes_fold_scores(Matrix<const double> x, const RowLists& lists, cons
                              double* probabilities, int threads) {
     std::vector<index_t> first(lists.size() + 1, 0);
     for (std::size_t k = 0; k < lists.size(); ++k) first[k + 1] = first[k] + lists[k].count;
-    for_each_list(lists, threads, [&](index_t k, int inside) {
+    for_each_list(lists, 2 * x.cols * models.classes, threads, [&](index_t k, int inside) {
         NaiveBayesModel model = models;
         const index_t cells = model.classes * model.n_gaussian;
         model.log_prior += k * model.classes;

@@ -1,5 +1,7 @@
 #include "assay/common/row_lists.hpp"
 
+#include <algorithm>
+
 #include "assay/common/simd.hpp"
 
 namespace assay {
@@ -19,19 +21,27 @@ ASSAY_DISPATCH(bool, between, between_body,
 
 }  // namespace
 
-index_t rows_of_fold(const std::int32_t* fold_of_row, index_t n, std::int32_t wanted) {
-    index_t count = 0;
-    for (index_t i = 0; i < n; ++i) count += fold_of_row[i] == wanted;
-    return count;
+void rows_by_fold(const std::int32_t* fold_of_row, index_t n, index_t folds, std::int64_t* rows, std::int64_t* ends) {
+    const auto place = [&](index_t i) {
+        const index_t fold = fold_of_row[i];
+        return static_cast<std::size_t>(fold < 0 || fold > folds ? folds : fold);
+    };
+    std::vector<index_t> next(static_cast<std::size_t>(folds) + 2, 0);
+    for (index_t i = 0; i < n; ++i) ++next[place(i) + 1];
+    for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
+    std::copy_n(next.begin() + 1, folds, ends);
+    for (index_t i = 0; i < n; ++i) rows[next[place(i)]++] = i;
 }
 
-void split_rows(const std::int32_t* fold_of_row, index_t n, std::int32_t wanted, std::int64_t* kept, std::int64_t* left) {
+void deal_rows(const std::int64_t* shuffled, const std::int64_t* codes, index_t n, index_t classes, const std::int32_t* turn,
+               index_t folds, std::int32_t* fold_of_row) {
+    std::vector<index_t> next(static_cast<std::size_t>(classes) + 1, 0);  // whose turn it is when a row of a class comes
+    for (index_t i = 0; i < n; ++i) ++next[static_cast<std::size_t>(codes[i]) + 1];
+    for (std::size_t c = 1; c < next.size(); ++c) next[c] = (next[c] + next[c - 1]) % folds;
     for (index_t i = 0; i < n; ++i) {
-        const bool of_fold = fold_of_row[i] == wanted;
-        *kept = i;
-        *left = i;
-        kept += !of_fold;
-        left += of_fold;
+        index_t& at = next[static_cast<std::size_t>(codes[shuffled[i]])];
+        fold_of_row[shuffled[i]] = turn[at];
+        at = at + 1 == folds ? 0 : at + 1;
     }
 }
 

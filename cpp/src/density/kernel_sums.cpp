@@ -233,7 +233,7 @@ private:
 }  // namespace
 
 void log_kernel_sums(const KdTreeView& tree, Kernel kernel, const double* weights, Matrix<const double> queries,
-                     const double* bandwidths, const std::int64_t* left_out, double tolerance, double* sums, int threads) {
+                     Vector<const double> bandwidths, const std::int64_t* left_out, double tolerance, double* sums, int threads) {
     const Nodes nodes = Summary(tree, queries.cols, weights).take();
     std::vector<index_t> place;
     if (left_out != nullptr) {
@@ -254,12 +254,14 @@ void linear_binning(Matrix<const double> rows, const double* weights, const doub
     const index_t d = rows.cols;
     if (d == 1) {
         const double scale = 1.0 / step[0], last = static_cast<double>(sizes[0] - 1);
-        const double most = std::max(0.0, last - 1.0);
+        const auto most = std::max<std::int64_t>(0, sizes[0] - 2);
         for (index_t i = 0; i < rows.rows; ++i) {
             const double place = std::clamp((rows(i, 0) - low[0]) * scale, 0.0, last);
-            const double first = std::min(std::floor(place), most), share = place - first;
+            // Places are not negative: cutting the fraction off is the floor, without a call.
+            const std::int64_t first = std::min(static_cast<std::int64_t>(place), most);
+            const double share = place - static_cast<double>(first);
             const double weight = weights == nullptr ? 1.0 : weights[i];
-            double* cell = grid + static_cast<std::int64_t>(first);
+            double* cell = grid + first;
             cell[0] += weight * (1.0 - share);
             if (sizes[0] > 1) cell[1] += weight * share;
         }

@@ -9,7 +9,7 @@ void fold_tables(Matrix<const double> probabilities, const std::int64_t* codes, 
     const index_t K = probabilities.cols;
     std::vector<index_t> first(lists.size() + 1, 0);
     for (std::size_t k = 0; k < lists.size(); ++k) first[k + 1] = first[k] + lists[k].count;
-    for_each_list(lists, threads, [&](index_t f, int) {
+    for_each_list(lists, K, threads, [&](index_t f, int) {
         const RowList& list = lists[static_cast<std::size_t>(f)];
         const index_t begin = first[static_cast<std::size_t>(f)];
         std::int64_t* table = tables + f * K * K;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -34,7 +35,7 @@ ElasticNetSolution follow_path(Design& design, const double* start, const Elasti
     for (index_t f = 0; f < design.problems; ++f) all.emplace_back(design, f, task, by_full_columns, threads);
     ElasticNetSolution solution;
     const std::size_t points = at(design.problems * task.n_alphas);
-    solution.coefficients.resize(points * at(design.p));
+    solution.points.resize(points);
     solution.gaps.resize(points);
     solution.sweeps.resize(points);
 
@@ -110,7 +111,7 @@ ElasticNetSolution follow_path(Design& design, const double* start, const Elasti
                     still.push_back(f);
                     continue;
                 }
-                problem.write(solution.coefficients.data() + point * at(design.p));
+                if (!rough) problem.write(solution.points[point]);
                 solution.gaps[point] = gap;
                 solution.sweeps[point] = static_cast<std::int32_t>(problem.sweeps);
             }
@@ -163,14 +164,14 @@ ElasticNetSolution follow_single(Design& design, const double* start, const Elas
     whole.max_sweeps = std::min(task.max_sweeps, most_before_double);
     manner.rough = whole.n_alphas - 1;
     ElasticNetSolution solution = follow_path(design, start, whole, manner, threads);
-    solution.coefficients.erase(solution.coefficients.begin(), solution.coefficients.end() - design.p);
+    solution.points.erase(solution.points.begin(), solution.points.end() - 1);
     solution.gaps = {solution.gaps.back()};
     spent = std::accumulate(solution.sweeps.begin(), solution.sweeps.end(), spent);
-    const auto active = design.p - std::count(solution.coefficients.begin(), solution.coefficients.end(), 0.0);
+    const auto active = static_cast<index_t>(solution.points[0].columns.size());
     const bool open = solution.gaps[0] > task.tolerance * design.y_squares(0);
     const bool more = open ? solution.sweeps.back() < task.max_sweeps : task.refine && active <= exact_limit;
     if (more && !interrupted()) {
-        ElasticNetSolution refined = follow_path(design, solution.coefficients.data(), task, manner = {}, threads);
+        ElasticNetSolution refined = follow_path(design, solution.coefficients(design.p).data(), task, manner = {}, threads);
         spent += refined.sweeps[0];
         refined.objective.insert(refined.objective.begin(), solution.objective.begin(), solution.objective.end());
         solution = std::move(refined);
@@ -183,14 +184,34 @@ ElasticNetSolution follow_single(Design& design, const double* start, const Elas
 }  // namespace
 }  // namespace elastic_net
 
+std::vector<index_t> ElasticNetSolution::used() const {
+    std::vector<index_t> all;
+    for (const ElasticNetPoint& point : points) {
+        const auto before = static_cast<std::ptrdiff_t>(all.size());
+        all.insert(all.end(), point.columns.begin(), point.columns.end());
+        std::sort(all.begin() + before, all.end());
+        std::inplace_merge(all.begin(), all.begin() + before, all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+    }
+    return all;
+}
+
+std::vector<double> ElasticNetSolution::coefficients(index_t p) const {
+    std::vector<double> all(points.size() * static_cast<std::size_t>(p), 0.0);
+    for (std::size_t k = 0; k < points.size(); ++k)
+        for (std::size_t a = 0; a < points[k].columns.size(); ++a)
+            all[k * static_cast<std::size_t>(p) + static_cast<std::size_t>(points[k].columns[a])] = points[k].values[a];
+    return all;
+}
+
 namespace {
 
 // The solutions of problems that were solved one by one; the trace is that of the first.
 ElasticNetSolution joined(std::vector<ElasticNetSolution>& found) {
     ElasticNetSolution all = std::move(found[0]);
     for (std::size_t f = 1; f < found.size(); ++f) {
-        const ElasticNetSolution& next = found[f];
-        all.coefficients.insert(all.coefficients.end(), next.coefficients.begin(), next.coefficients.end());
+        ElasticNetSolution& next = found[f];
+        std::move(next.points.begin(), next.points.end(), std::back_inserter(all.points));
         all.gaps.insert(all.gaps.end(), next.gaps.begin(), next.gaps.end());
         all.sweeps.insert(all.sweeps.end(), next.sweeps.begin(), next.sweeps.end());
         all.finite = all.finite && next.finite;
@@ -224,7 +245,7 @@ ElasticNetSolution not_finite(const elastic_net::Design& design, const ElasticNe
     ElasticNetSolution nothing;
     nothing.finite = false;
     const std::size_t points = static_cast<std::size_t>(design.problems * task.n_alphas);
-    nothing.coefficients.assign(points * static_cast<std::size_t>(design.p), 0.0);
+    nothing.points.resize(points);
     nothing.gaps.assign(points, 0.0);
     nothing.sweeps.assign(points, 0);
     return nothing;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <type_traits>
 
 #include "assay/common/lanes.hpp"
@@ -307,9 +308,14 @@ void Block::add_rows(const double* factors, const index_t* rows, index_t row_cou
 void Block::grow(index_t columns, index_t kept) {
     const auto move = [&](auto& cells) {
         using Cell = std::remove_reference_t<decltype(cells[0])>;
-        std::unique_ptr<Cell[]> larger(new Cell[at(columns * columns)]);
-        for (index_t a = 0; a < kept; ++a) std::copy_n(cells.get() + a * capacity, kept, larger.get() + a * columns);
-        cells.swap(larger);
+        void* const larger = std::realloc(cells.get(), at(columns * columns) * sizeof(Cell));
+        if (larger == nullptr) throw std::bad_alloc();
+        static_cast<void>(cells.release());
+        cells.reset(static_cast<Cell*>(larger));
+        for (index_t a = kept - 1; a > 0; --a) {
+            const Cell* const from = cells.get() + a * capacity;
+            std::copy_backward(from, from + kept, cells.get() + a * columns + kept);
+        }
     };
     if (single_) move(low_);
     else move(high_);

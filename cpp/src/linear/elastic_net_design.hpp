@@ -1,6 +1,7 @@
 // Where the gradient and the blocks of Q come from: Gram matrices, or the columns of the table.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -56,7 +57,8 @@ public:
     // y += sum of factors[r] times the first `count` cells of rows[r]; `batch` rows at a time share a pass over y.
     static constexpr index_t batch = 8;
     void add_rows(const double* factors, const index_t* rows, index_t row_count, double* y, index_t count) const;
-    // Makes room for `columns`, keeping the cells of the first `kept`.
+    // Makes room for `columns`, keeping the cells of the first `kept`; rows move within the memory, so that the old block
+    // and the new one are never held together.
     void grow(index_t columns, index_t kept);
     void release() {
         high_.reset();
@@ -66,8 +68,11 @@ public:
 
 private:
     bool single_;
-    std::unique_ptr<double[]> high_;  // not cleared: room that is never used costs nothing
-    std::unique_ptr<float[]> low_;
+    struct Free {
+        void operator()(void* cells) const { std::free(cells); }
+    };
+    std::unique_ptr<double[], Free> high_;  // not cleared: room that is never used costs nothing
+    std::unique_ptr<float[], Free> low_;
 };
 
 // Where sweeps that update the residual stand: e = w r / W but for the means, which `level` makes good.

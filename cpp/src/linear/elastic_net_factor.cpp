@@ -34,8 +34,7 @@ void subtract_explained(double* a, index_t m, index_t first, index_t last, index
 
 }  // namespace
 
-bool factorise(std::vector<double>& matrix, index_t m, int threads) {
-    double* const a = matrix.data();
+bool factorise(double* a, index_t m, int threads) {
     std::vector<double> diagonal(at(m));
     for (index_t j = 0; j < m; ++j) diagonal[at(j)] = a[j * m + j];
     for (index_t first = 0; first < m; first += panel) {
@@ -63,11 +62,11 @@ bool factorise(std::vector<double>& matrix, index_t m, int threads) {
     return true;
 }
 
-void solve_factored(const std::vector<double>& a, index_t m, std::vector<double>& x) {
-    for (index_t i = 0; i < m; ++i) x[at(i)] = (x[at(i)] - dot(a.data() + i * m, x.data(), i)) / a[at(i * m + i)];
+void solve_factored(const double* a, index_t m, std::vector<double>& x) {
+    for (index_t i = 0; i < m; ++i) x[at(i)] = (x[at(i)] - dot(a + i * m, x.data(), i)) / a[i * m + i];
     for (index_t i = m - 1; i >= 0; --i) {
-        x[at(i)] /= a[at(i * m + i)];
-        add_multiple(-x[at(i)], a.data() + i * m, x.data(), i);
+        x[at(i)] /= a[i * m + i];
+        add_multiple(-x[at(i)], a + i * m, x.data(), i);
     }
 }
 

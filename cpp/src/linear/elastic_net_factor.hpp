@@ -7,12 +7,12 @@
 
 namespace assay::elastic_net {
 
-// Lower triangle of a (m x m, row by row) in place; false if the matrix is not safely positive definite. Panels of columns
+// Lower triangle of a (m x m, row by row) in place, what is above it never needed; false if the matrix is not safely positive definite. Panels of columns
 // are updated by all the columns before them in tiles of inner products, each in one fixed order: m^3 / 6 multiply-adds, the
 // same to the bit for any number of threads.
-bool factorise(std::vector<double>& a, index_t m, int threads);
+bool factorise(double* a, index_t m, int threads);
 
 // x <- a^-1 x, from the factor.
-void solve_factored(const std::vector<double>& a, index_t m, std::vector<double>& x);
+void solve_factored(const double* a, index_t m, std::vector<double>& x);
 
 }  // namespace assay::elastic_net

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -61,9 +62,9 @@ struct History {
             trace += products[i * depth + i];
         }
         for (std::size_t i = 0; i < depth; ++i) products[i * depth + i] += 1e-10 * trace;
-        if (!(trace > 0) || !factorise(products, depth, 1)) return false;
+        if (!(trace > 0) || !factorise(products.data(), depth, 1)) return false;
         weights.assign(depth, 1.0);
-        solve_factored(products, depth, weights);
+        solve_factored(products.data(), depth, weights);
         const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
         for (double& w : weights) w /= sum;
         return std::isfinite(sum) && sum > 0;
@@ -286,9 +287,15 @@ public:
         return false;
     }
 
-    void write(double* coefficients) const {
-        std::fill(coefficients, coefficients + design_.p, 0.0);
-        for (std::size_t k = 0; k < columns.size(); ++k) coefficients[columns[k]] = b[k];
+    void write(ElasticNetPoint& point) const {
+        const std::size_t count = at(active());
+        point.columns.reserve(count);
+        point.values.reserve(count);
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            if (b[k] == 0) continue;
+            point.columns.push_back(columns[k]);
+            point.values.push_back(b[k]);
+        }
     }
 
 private:
@@ -297,7 +304,6 @@ private:
     std::vector<double> expected_, last_gradient_, last_b_, ahead_;  // over all columns
     bool by_residual_ = false;                                       // no Q: sweeps update the residual
     ResidualState state_;
-    std::vector<double> matrix_;
 
     double strength(const Penalty& penalty, index_t j) const {
         return penalty.pull(gradient.value[at(j)]) / task_.penalty_weights[j];
@@ -340,7 +346,7 @@ private:
             by_residual_ = true;
             q_.release();
         }
-        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 8 + 16), before);
+        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 32 + 16), before);
         for (index_t j : fresh) {
             place[at(j)] = static_cast<index_t>(columns.size());
             columns.push_back(j);
@@ -540,17 +546,18 @@ private:
             if (b[k] != 0) support.push_back(static_cast<index_t>(k));
         const auto m = static_cast<index_t>(support.size());
         if (m == 0) return true;
-        matrix_.resize(at(m * m));
+        // Not kept, as it is as large as Q, and not cleared: what lies above the diagonal costs nothing.
+        const std::unique_ptr<double[]> matrix(new double[at(m * m)]);
         // Dependent columns: a trace of ridge keeps the step downhill, and it then ends where one of them leaves.
         bool dependent = false;
         for (double ridge : {0.0, 1e-9}) {
             dependent = ridge > 0;
             for (index_t i = 0; i < m; ++i) {
                 const index_t k = support[at(i)];
-                for (index_t j = 0; j <= i; ++j) matrix_[at(i * m + j)] = q_.cell(k, support[at(j)]);
-                matrix_[at(i * m + i)] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
+                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = q_.cell(k, support[at(j)]);
+                matrix[at(i * m + i)] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
             }
-            if (factorise(matrix_, m, threads_)) break;
+            if (factorise(matrix.get(), m, threads_)) break;
             if (dependent) return false;
         }
         std::vector<double> slope(at(m));
@@ -559,7 +566,7 @@ private:
             slope[at(i)] = g_[k] - v_[k] * (penalty.l2 * b[k] + std::copysign(penalty.l1, b[k]));
         }
         std::vector<double> step = slope;
-        solve_factored(matrix_, m, step);
+        solve_factored(matrix.get(), m, step);
 
         std::vector<Crossing> crossings;
         for (index_t i = 0; i < m; ++i) {

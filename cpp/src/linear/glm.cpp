@@ -54,6 +54,7 @@ struct ChunkSums {
 
     void prepare(const Layout& layout, bool with_hessian) {
         const auto room = [](std::vector<double>& v, index_t n) { v.assign(static_cast<std::size_t>(n), 0.0); };
+        loss = pearson = worst = outside = replaced = 0.0;
         room(gradient, layout.width);
         room(by_level, layout.levels + 1);
         if (!with_hessian) return;
@@ -307,18 +308,25 @@ GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurva
     std::copy_n(coefficients + m, layout.levels, levels.data());
     const PassArguments with{problem, layout, dense.data(), levels.data(), curvature};
     const index_t grain = chunk_grain(n, layout.cells(with_hessian));
-    std::vector<ChunkSums> parts(static_cast<std::size_t>(chunk_count(n, grain)));
-    const index_t operations = (with_hessian ? layout.width * layout.width / 2 : 0) + 4 * layout.width + 128;
-    parallel_chunks(n, grain, pass_threads(n, operations, threads), [&](index_t c, index_t begin, index_t end) {
-        ChunkSums& sums = parts[static_cast<std::size_t>(c)];
-        sums.prepare(layout, with_hessian);
-        Tile tile(m);
-        pass_chunk(with, begin, end, tile, sums);
-    });
+    // Some chunks at a time, whose sums stay in the cache and are added in the order of the chunks.
+    const index_t at_once = std::max<index_t>(16, 2 * threads);
+    std::vector<ChunkSums> parts(static_cast<std::size_t>(std::min(at_once, chunk_count(n, grain))));
     ChunkSums total;
     total.prepare(layout, with_hessian);
-    for (const ChunkSums& part : parts)
-        if (!part.by_level.empty()) total.add(part);  // empty: interrupted, and the result will not be used
+    const index_t operations = (with_hessian ? layout.width * layout.width / 2 : 0) + 4 * layout.width + 128;
+    for (index_t first = 0; first < n; first += at_once * grain) {
+        const index_t rows = std::min(n - first, at_once * grain);
+        parallel_chunks(rows, grain, pass_threads(n, operations, threads), [&](index_t c, index_t begin, index_t end) {
+            ChunkSums& sums = parts[static_cast<std::size_t>(c)];
+            sums.prepare(layout, with_hessian);
+            Tile tile(m);
+            pass_chunk(with, first + begin, first + end, tile, sums);
+        });
+        for (index_t c = 0; c < chunk_count(rows, grain); ++c) {
+            const ChunkSums& part = parts[static_cast<std::size_t>(c)];
+            if (!part.by_level.empty()) total.add(part);  // empty: interrupted, and the result will not be used
+        }
+    }
     std::copy_n(total.gradient.data(), m, gradient);
     std::copy_n(total.by_level.data(), layout.levels, gradient + m);
     if (with_hessian) assemble(problem, layout, total, hessian);

@@ -75,7 +75,7 @@ void nearest_in_folds(Metric metric, const MetricOptions& options, Matrix<const 
                       double* distances, std::int64_t* found, int threads) {
     std::vector<index_t> first(folds.tests.size() + 1, 0);
     for (std::size_t f = 0; f < folds.tests.size(); ++f) first[f + 1] = first[f] + folds.tests[f].count;
-    for_each_list(folds.tests, threads, [&](index_t f, int inside) {
+    for_each_list(folds.tests, length * rows.cols, threads, [&](index_t f, int inside) {
         const auto at = static_cast<std::size_t>(f);
         const RowList &train = folds.trains[at], &test = folds.tests[at];
         const index_t d = rows.cols;

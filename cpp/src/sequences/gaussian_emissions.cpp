@@ -3,18 +3,13 @@
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/sequences/hmm.hpp"
+#include "normal_tile.hpp"
 
 namespace assay::sequences {
 namespace {
 
-constexpr index_t tile = 32;    // rows at a time, dimension by dimension
+constexpr index_t tile = NormalTile::rows;
 constexpr index_t grain = 4096;  // rows of a chunk
-
-// panel OUT holds the rows of a tile dimension by dimension; rows beyond `count` are zero.
-void fill_panel(Matrix<const double> rows, index_t first, index_t count, double* panel) {
-    for (index_t t = 0; t < rows.cols; ++t)
-        for (index_t p = 0; p < tile; ++p) panel[t * tile + p] = p < count ? rows(first + p, t) : 0.0;
-}
 
 ASSAY_INLINE void logs_body(const double* panel, index_t d, index_t k, bool diagonal, const double* constants,
                             const double* means, const double* whitening, double* gaps, double* logs) {
@@ -85,50 +80,53 @@ ASSAY_DISPATCH(void, tile_moments, moments_body,
 
 }  // namespace
 
-void gaussian_logs(Matrix<const double> rows, index_t k, bool diagonal, const double* constants, const double* means,
-                   const double* whitening, double* logs, int threads) {
-    const index_t d = rows.cols;
-    parallel_chunks(rows.rows, grain, threads, [&](index_t, index_t begin, index_t end) {
-        std::vector<double> panel(static_cast<std::size_t>(d * tile)), gaps(panel.size());
-        std::vector<double> found(static_cast<std::size_t>(k * tile));
-        for (index_t first = begin; first < end; first += tile) {
-            const index_t count = std::min(tile, end - first);
-            fill_panel(rows, first, count, panel.data());
-            tile_logs(panel.data(), d, k, diagonal, constants, means, whitening, gaps.data(), found.data());
-            for (index_t p = 0; p < count; ++p)
-                for (index_t c = 0; c < k; ++c)
-                    logs[(first + p) * k + c] = found[static_cast<std::size_t>(c * tile + p)];
-        }
+NormalTile::NormalTile(const Normals& normals, index_t k)
+    : normals_(normals), k_(k), panel_(static_cast<std::size_t>(normals.rows.cols * rows)), gaps_(panel_.size()),
+      weighted_(panel_.size()), by_component_(static_cast<std::size_t>(k * rows)) {}
+
+// The rows of a tile dimension by dimension; rows beyond `count` are zero.
+void NormalTile::fill_panel(index_t first, index_t count) {
+    for (index_t t = 0; t < normals_.rows.cols; ++t)
+        for (index_t p = 0; p < rows; ++p)
+            panel_[static_cast<std::size_t>(t * rows + p)] = p < count ? normals_.rows(first + p, t) : 0.0;
+}
+
+void NormalTile::find_logs(index_t first, index_t count) {
+    fill_panel(first, count);
+    tile_logs(panel_.data(), normals_.rows.cols, k_, normals_.diagonal, normals_.constants, normals_.means,
+              normals_.whitening, gaps_.data(), by_component_.data());
+}
+
+void NormalTile::add_moments(index_t first, index_t count, double* sums) {
+    fill_panel(first, count);
+    tile_moments(panel_.data(), by_component_.data(), normals_.rows.cols, k_, normals_.diagonal, normals_.means,
+                 gaps_.data(), weighted_.data(), sums, moments_of(normals_, 1));
+}
+
+void gaussian_logs(const Normals& normals, index_t k, double* logs, int threads) {
+    parallel_chunks(normals.rows.rows, grain, threads, [&](index_t, index_t begin, index_t end) {
+        NormalTile part(normals, k);
+        for (index_t first = begin; first < end; first += tile)
+            part.logs(first, std::min(tile, end - first),
+                      [&](index_t row, index_t c, double value) { logs[(first + row) * k + c] = value; });
     });
 }
 
-void gaussian_moments(Matrix<const double> rows, Matrix<const double> shares, bool diagonal, const double* means,
-                      double* counts, double* first_moments, double* second, int threads) {
-    const index_t d = rows.cols, k = shares.cols, n = rows.rows, square = diagonal ? d : d * d, size = 1 + d + square;
+void gaussian_moments(const Normals& normals, Matrix<const double> shares, double* moments, int threads) {
+    const index_t k = shares.cols, n = normals.rows.rows, size = NormalTile::moments_of(normals, k);
     const index_t chunks = chunk_count(n, grain);
-    std::vector<double> parts(static_cast<std::size_t>(chunks * k * size), 0.0);
+    std::vector<double> parts(static_cast<std::size_t>(chunks * size), 0.0);
     parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
-        std::vector<double> panel(static_cast<std::size_t>(d * tile)), gaps(panel.size()), weighted(panel.size());
-        std::vector<double> share(static_cast<std::size_t>(k * tile));
-        double* const sums = parts.data() + chunk * k * size;
+        NormalTile part(normals, k);
         for (index_t first = begin; first < end; first += tile) {
             const index_t count = std::min(tile, end - first);
-            fill_panel(rows, first, count, panel.data());
-            fill_panel(shares, first, count, share.data());
-            tile_moments(panel.data(), share.data(), d, k, diagonal, means, gaps.data(), weighted.data(), sums, size);
+            part.set_shares(count, [&](index_t row, index_t c) { return shares(first + row, c); });
+            part.add_moments(first, count, parts.data() + chunk * size);
         }
     });
-    for (index_t c = 0; c < k; ++c) {
-        counts[c] = 0.0;
-        std::fill(first_moments + c * d, first_moments + (c + 1) * d, 0.0);
-        std::fill(second + c * square, second + (c + 1) * square, 0.0);
-        for (index_t chunk = 0; chunk < chunks; ++chunk) {
-            const double* const sums = parts.data() + (chunk * k + c) * size;
-            counts[c] += sums[0];
-            for (index_t t = 0; t < d; ++t) first_moments[c * d + t] += sums[1 + t];
-            for (index_t t = 0; t < square; ++t) second[c * square + t] += sums[1 + d + t];
-        }
-    }
+    std::fill(moments, moments + size, 0.0);
+    for (index_t chunk = 0; chunk < chunks; ++chunk)
+        for (index_t p = 0; p < size; ++p) moments[p] += parts[static_cast<std::size_t>(chunk * size + p)];
 }
 
 }  // namespace assay::sequences

@@ -10,6 +10,7 @@
 #include "assay/common/elementary.hpp"
 #include "assay/common/threads.hpp"
 #include "hmm_lanes.hpp"
+#include "normal_tile.hpp"
 
 namespace assay::sequences {
 namespace {
@@ -234,8 +235,8 @@ ASSAY_GROUP(4)
 ASSAY_GROUP(8)
 ASSAY_GROUP(0)
 #undef ASSAY_GROUP
-ASSAY_DISPATCH(void, emit_group, emit_group_body, (const Group& group, const double* logs, double* shifts),
-               (group, logs, shifts))
+ASSAY_DISPATCH(void, gather_group, gather_group_body, (const Group& group, const double* logs), (group, logs))
+ASSAY_DISPATCH(void, scale_group, scale_group_body, (const Group& group, double* shifts), (group, shifts))
 
 constexpr index_t most_group_cells = index_t{1} << 23;  // of emissions: longer sequences go one by one
 
@@ -273,14 +274,16 @@ index_t groups_of_a_chunk(index_t groups) { return std::max<index_t>(1, (groups 
 // What a chunk of sequences adds to the expected counts.
 struct Parts {
     std::vector<double> starts, moves, counts;  // k, width x width, symbols x k
+    std::vector<double> moments;                // of rows of normal distributions
 };
 
 // Sequences one by one; `order` names those of the chunk.
 class Single {
 public:
     Single(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
-           const double* weights, index_t lag, const PassResult& out)
-        : logs_(logs), offsets_(offsets), symbols_(symbols), weights_(weights), lag_(lag), out_(out), work_(chain),
+           const Normals* normals, const double* weights, index_t lag, const PassResult& out)
+        : logs_(logs), offsets_(offsets), symbols_(symbols), normals_(normals), weights_(weights), lag_(lag), out_(out),
+          work_(chain),
           transposed_(cells(work_.width * work_.width), 0.0), buffers_(cells(2 * work_.width)) {
         for (index_t i = 0; i < chain.k; ++i)
             for (index_t j = 0; j < chain.k; ++j)
@@ -332,17 +335,32 @@ public:
         if (!parts->counts.empty())
             for (index_t t = 0; t < n; ++t)
                 for (index_t j = 0; j < k; ++j)
-                    parts->counts[cells(symbols_.codes[first + t] * k + j)] += weight * smoothed[t * k + j];
+                    parts->counts[cells(symbols_.row(first + t) * k + j)] += weight * smoothed[t * k + j];
+        if (normals_ != nullptr) {
+            NormalTile tile(*normals_, k);
+            for (index_t t = 0; t < n; t += NormalTile::rows) {
+                const index_t count = std::min(NormalTile::rows, n - t);
+                tile.set_shares(count, [&](index_t row, index_t j) { return weight * smoothed[(t + row) * k + j]; });
+                tile.add_moments(first + t, count, parts->moments.data());
+            }
+        }
     }
 
 private:
     // Log densities of a sequence's rows: as they came, or of its symbols.
     const double* rows_of(index_t first, index_t n) {
         const index_t k = work_.k;
-        if (symbols_.codes == nullptr) return logs_.data + first * k;
+        if (symbols_.codes == nullptr && normals_ == nullptr) return logs_.data + first * k;
         looked_up_.resize(cells(n * k));
+        if (normals_ != nullptr) {
+            NormalTile tile(*normals_, k);
+            for (index_t t = 0; t < n; t += NormalTile::rows)
+                tile.logs(first + t, std::min(NormalTile::rows, n - t),
+                          [&](index_t row, index_t j, double value) { looked_up_[cells((t + row) * k + j)] = value; });
+            return looked_up_.data();
+        }
         for (index_t t = 0; t < n; ++t)
-            std::copy_n(logs_.data + symbols_.codes[first + t] * k, k, looked_up_.data() + t * k);
+            std::copy_n(logs_.data + symbols_.row(first + t) * k, k, looked_up_.data() + t * k);
         return looked_up_.data();
     }
     double likelihood(index_t n) const {
@@ -362,6 +380,7 @@ private:
     Matrix<const double> logs_;
     Vector<const std::int64_t> offsets_;
     const Symbols& symbols_;
+    const Normals* normals_;
     const double* weights_;
     index_t lag_;
     const PassResult& out_;
@@ -373,13 +392,13 @@ private:
 class Eight {
 public:
     Eight(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
-          const double* weights, const PassResult& out)
-        : logs_(logs), offsets_(offsets), symbols_(symbols), weights_(weights), out_(out),
+          const Normals* normals, const double* weights, const PassResult& out)
+        : logs_(logs), offsets_(offsets), symbols_(symbols), normals_(normals), weights_(weights), out_(out),
           width_(width_of(chain.k)), start_(cells(width_), 0.0), transitions_(cells(width_ * width_), 0.0),
-          buffers_(cells((3 * width_ + width_ * width_) * lanes)), moves_(cells(width_ * width_)) {
+          buffers_(cells((2 * width_ + width_ * width_) * lanes)), moves_(cells(width_ * width_)) {
         group_.k = chain.k;
         group_.width = width_;
-        group_.codes = symbols.codes;
+        group_.symbols = symbols;
         for (index_t i = 0; i < chain.k; ++i) {
             start_[cells(i)] = chain.start[i];
             for (index_t j = 0; j < chain.k; ++j) transitions_[cells(i * width_ + j)] = chain.transitions[i * chain.k + j];
@@ -391,30 +410,68 @@ public:
     // False if some sequence needs steps taken again: then nothing was written.
     bool pass(const index_t* order, index_t count, Parts* parts) {
         set_group(order, count);
-        const std::size_t need = cells(group_.steps * width_ * lanes);
+        const index_t row = width_ * lanes, segments = (group_.steps + segment - 1) / segment;
+        const std::size_t need = cells((std::min(segment, group_.steps) + 1) * row);
         if (emissions_.size() < need) {
             emissions_.resize(need);
             filtered_.resize(need);
-            sums_.resize(cells(group_.steps * lanes));
         }
+        if (sums_.size() < cells(group_.steps * lanes)) sums_.resize(cells(group_.steps * lanes));
+        if (kept_.size() < cells(segments * row)) kept_.resize(cells(segments * row));
         group_.start = start_.data();
         group_.transitions = transitions_.data();
         group_.emissions = emissions_.data();
         group_.filtered = filtered_.data();
         group_.sums = sums_.data();
-        double shifts[lanes], totals[lanes];
-        symbols_.codes == nullptr ? emit_group(group_, logs_.data, shifts) : look_up(shifts);
+        double shifts[lanes] = {}, totals[lanes];
+        for (index_t part = 0; part < segments; ++part) {
+            forward(part, shifts);
+            const double* const last = filtered_.data() + (group_.end - group_.begin) * row;
+            std::copy_n(last, row, filtered_.data());
+            std::copy_n(last, row, kept_.data() + part * row);
+            if (out_.filtered != nullptr) write_filtered(count);
+        }
+        for (index_t lane = 0; lane < count; ++lane)
+            if (!log_likelihood_of(sums_.data() + lane, lanes, group_.ends[lane], shifts[lane], totals[lane])) return false;
+        for (index_t lane = 0; lane < count; ++lane) out_.log_likelihood[order[lane]] = totals[lane];
+        if (out_.smoothed == nullptr && parts == nullptr) return true;
+        std::fill(moves_.begin(), moves_.end(), 0.0);
+        for (index_t part = segments - 1; part >= 0; --part) {
+            if (part < segments - 1) {
+                // The first emissions of the later segment are the step after this one.
+                std::copy_n(emissions_.data(), row, emissions_.data() + segment * row);
+                if (part > 0) std::copy_n(kept_.data() + (part - 1) * row, row, filtered_.data());
+                double again[lanes] = {};
+                forward(part, again);
+            }
+            backward(parts);
+            if (normals_ != nullptr) add_moments(count, parts);
+        }
+        if (parts != nullptr)
+            for (index_t i = 0; i < group_.k; ++i)
+                for (index_t j = 0; j < group_.k; ++j)
+                    parts->moves[cells(i * group_.k + j)] += moves_[cells(i * width_ + j)];
+        return true;
+    }
+
+private:
+    // A segment's emissions and filtered states; the step before it stands in the first row of filtered_.
+    void forward(index_t part, double* shifts) {
+        group_.begin = part * segment;
+        group_.end = std::min(group_.begin + segment, group_.steps);
+        if (symbols_.codes != nullptr) {
+            look_up(shifts);
+        } else {
+            normals_ != nullptr ? normal_logs() : gather_group(group_, logs_.data);
+            scale_group(group_, shifts);
+        }
         switch (width_) {
             case 4: forward_group_4(group_); break;
             case 8: forward_group_8(group_); break;
             default: forward_group_0(group_);
         }
-        for (index_t lane = 0; lane < count; ++lane)
-            if (!log_likelihood_of(sums_.data() + lane, lanes, group_.ends[lane], shifts[lane], totals[lane])) return false;
-        for (index_t lane = 0; lane < count; ++lane) out_.log_likelihood[order[lane]] = totals[lane];
-        if (out_.filtered != nullptr) write_filtered(count);
-        if (out_.smoothed == nullptr && parts == nullptr) return true;
-        std::fill(moves_.begin(), moves_.end(), 0.0);
+    }
+    void backward(Parts* parts) {
         auto call = [&](auto body) {
             body(group_, out_.smoothed, parts == nullptr ? nullptr : parts->starts.data(),
                  parts == nullptr ? nullptr : moves_.data(),
@@ -426,14 +483,33 @@ public:
             case 8: call(backward_group_8); break;
             default: call(backward_group_0);
         }
-        if (parts != nullptr)
-            for (index_t i = 0; i < group_.k; ++i)
-                for (index_t j = 0; j < group_.k; ++j)
-                    parts->moves[cells(i * group_.k + j)] += moves_[cells(i * width_ + j)];
-        return true;
     }
-
-private:
+    // Calls work(lane, step in the segment, rows) for the rows of the segment, a tile at a time.
+    template <class Work>
+    void by_tiles(index_t count, Work&& work) {
+        for (index_t lane = 0; lane < count; ++lane) {
+            const index_t steps = std::min(group_.end, group_.ends[lane]) - group_.begin;
+            for (index_t t = 0; t < steps; t += NormalTile::rows) work(lane, t, std::min(NormalTile::rows, steps - t));
+        }
+    }
+    void normal_logs() {
+        NormalTile tile(*normals_, group_.k);
+        std::fill(emissions_.begin(), emissions_.begin() + (group_.end - group_.begin) * width_ * lanes, 0.0);
+        by_tiles(lanes, [&](index_t lane, index_t t, index_t rows) {
+            tile.logs(group_.first[lane] + group_.begin + t, rows, [&](index_t row, index_t j, double value) {
+                emissions_[cells(((t + row) * width_ + j) * lanes + lane)] = value;
+            });
+        });
+    }
+    void add_moments(index_t count, Parts* parts) {
+        NormalTile tile(*normals_, group_.k);
+        by_tiles(count, [&](index_t lane, index_t t, index_t rows) {
+            tile.set_shares(rows, [&](index_t row, index_t j) {
+                return group_.weights[lane] * filtered_[cells(((t + row + 1) * width_ + j) * lanes + lane)];
+            });
+            tile.add_moments(group_.first[lane] + group_.begin + t, rows, parts->moments.data());
+        });
+    }
     void set_group(const index_t* order, index_t count) {
         group_.steps = 0;
         group_.shortest = count == lanes ? std::numeric_limits<index_t>::max() : 0;
@@ -460,12 +536,11 @@ private:
     }
     void look_up(double* shifts) {
         const index_t k = group_.k;
-        std::fill(shifts, shifts + lanes, 0.0);
-        for (index_t t = 0; t < group_.steps; ++t) {
-            double* const row = emissions_.data() + t * width_ * lanes;
+        for (index_t t = group_.begin; t < group_.end; ++t) {
+            double* const row = emissions_.data() + (t - group_.begin) * width_ * lanes;
             for (index_t lane = 0; lane < lanes; ++lane) {
                 const bool here = t < group_.ends[lane];
-                const std::int64_t code = here ? symbols_.codes[group_.first[lane] + t] : 0;
+                const index_t code = here ? symbols_.row(group_.first[lane] + t) : 0;
                 const double* const own = table_.data() + code * k;
                 if (here) shifts[lane] += tops_[cells(code)];
                 for (index_t j = 0; j < k; ++j) row[j * lanes + lane] = here ? own[j] : 1.0;
@@ -475,19 +550,20 @@ private:
     }
     void write_filtered(index_t count) {
         for (index_t lane = 0; lane < count; ++lane)
-            for (index_t t = 0; t < group_.ends[lane]; ++t)
+            for (index_t t = group_.begin; t < std::min(group_.end, group_.ends[lane]); ++t)
                 for (index_t j = 0; j < group_.k; ++j)
                     out_.filtered[(group_.first[lane] + t) * group_.k + j] =
-                        filtered_[cells((t * width_ + j) * lanes + lane)];
+                        filtered_[cells(((t - group_.begin + 1) * width_ + j) * lanes + lane)];
     }
 
     Matrix<const double> logs_;
     Vector<const std::int64_t> offsets_;
     const Symbols& symbols_;
+    const Normals* normals_;
     const double* weights_;
     const PassResult& out_;
     index_t width_;
-    std::vector<double> start_, transitions_, buffers_, moves_, emissions_, filtered_, sums_, table_, tops_;
+    std::vector<double> start_, transitions_, buffers_, moves_, emissions_, filtered_, kept_, sums_, table_, tops_;
     Group group_;
 };
 
@@ -524,7 +600,7 @@ private:
 }  // namespace
 
 void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
-              const double* weights, index_t lag, const PassResult& out, int threads) {
+              const double* weights, index_t lag, const PassResult& out, int threads, const Normals* normals) {
     const index_t k = chain.k, sequences = offsets.size - 1;
     const index_t groups = (sequences + lanes - 1) / lanes;
     const index_t grain = groups_of_a_chunk(groups), chunks = chunk_count(groups, grain);
@@ -538,10 +614,11 @@ void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, con
             own->starts.assign(cells(k), 0.0);
             own->moves.assign(cells(k * k), 0.0);
             if (out.counts != nullptr) own->counts.assign(cells(symbols.count * k), 0.0);
+            if (normals != nullptr) own->moments.assign(cells(NormalTile::moments_of(*normals, k)), 0.0);
         }
         auto space = spaces.take([&] {
-            return std::make_unique<Spaces>(Single(logs, offsets, symbols, chain, weights, lag, out),
-                                            Eight(logs, offsets, symbols, chain, weights, out));
+            return std::make_unique<Spaces>(Single(logs, offsets, symbols, chain, normals, weights, lag, out),
+                                            Eight(logs, offsets, symbols, chain, normals, weights, out));
         });
         auto& [single, eight] = *space;
         for (index_t g = begin; g < end && !interrupted(); ++g) {
@@ -558,10 +635,12 @@ void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, con
     std::fill(out.starts, out.starts + k, 0.0);
     std::fill(out.moves, out.moves + k * k, 0.0);
     if (out.counts != nullptr) std::fill(out.counts, out.counts + symbols.count * k, 0.0);
+    if (normals != nullptr) std::fill(out.moments, out.moments + NormalTile::moments_of(*normals, k), 0.0);
     for (const Parts& part : parts) {
         for (index_t i = 0; i < k; ++i) out.starts[i] += part.starts[cells(i)];
         for (index_t p = 0; p < k * k; ++p) out.moves[p] += part.moves[cells(p)] * chain.transitions[p];
         for (std::size_t p = 0; p < part.counts.size(); ++p) out.counts[p] += part.counts[p];
+        for (std::size_t p = 0; p < part.moments.size(); ++p) out.moments[p] += part.moments[p];
     }
 }
 

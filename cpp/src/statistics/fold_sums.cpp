@@ -167,7 +167,7 @@ bool interlock(const RowList& one, const RowList& other) {
 std::vector<ClassMoments> fold_moments(Matrix<const double> x, const std::int32_t* codes, index_t classes,
                                        const RowLists& lists, const double* shift, int threads) {
     std::vector<ClassMoments> out(lists.size());
-    for_each_list(lists, threads, [&](index_t k, int inside) {
+    for_each_list(lists, 2 * x.cols, threads, [&](index_t k, int inside) {
         const RowList& list = lists[static_cast<std::size_t>(k)];
         out[static_cast<std::size_t>(k)] =
             class_moments(x, codes, classes, {list.rows, list.count, nullptr}, shift, {}, inside);
@@ -178,7 +178,7 @@ std::vector<ClassMoments> fold_moments(Matrix<const double> x, const std::int32_
 void fold_grams(Matrix<const double> x, const std::int32_t* codes, index_t classes, const RowLists& lists,
                 const double* shift, double* grams, int threads) {
     const index_t size = classes * (x.cols + 1) * (x.cols + 1);
-    for_each_list(lists, threads, [&](index_t k, int inside) {
+    for_each_list(lists, x.cols * x.cols / 2, threads, [&](index_t k, int inside) {
         const RowList& list = lists[static_cast<std::size_t>(k)];
         class_grams(x, codes, classes, {list.rows, list.count, nullptr}, shift, grams + k * size, inside);
     });
@@ -235,7 +235,7 @@ void fold_lines(Matrix<const double> x, const RowLists& lists, Matrix<const doub
                 double* values, int threads) {
     std::vector<index_t> first(lists.size() + 1, 0);
     for (std::size_t k = 0; k < lists.size(); ++k) first[k + 1] = first[k] + lists[k].count;
-    for_each_list(lists, threads, [&](index_t k, int inside) {
+    for_each_list(lists, x.cols, threads, [&](index_t k, int inside) {
         const RowList& list = lists[static_cast<std::size_t>(k)];
         double* const out = values + first[static_cast<std::size_t>(k)];
         parallel_chunks(list.count, 4096, inside, [&](index_t, index_t begin, index_t end) {
@@ -245,7 +245,7 @@ void fold_lines(Matrix<const double> x, const RowLists& lists, Matrix<const doub
 }
 
 void complementary(const RowLists& trains, const RowLists& tests, index_t n, std::uint8_t* split, int threads) {
-    for_each_list(tests, threads, [&](index_t k, int) {
+    for_each_list(trains, 1, threads, [&](index_t k, int) {
         const RowList &train = trains[static_cast<std::size_t>(k)], &test = tests[static_cast<std::size_t>(k)];
         split[k] = 0;
         if (train.count + test.count != n) return;

@@ -370,7 +370,7 @@ void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection 
     const Aligned padded = allocate(width * width);
     std::fill(padded.get(), padded.get() + width * width, 0.0);
     // Waking threads costs more than a small product; the chunks, and so the bits, are the same.
-    if (selection.count * d * d < 2'000'000) threads = 1;
+    if (selection.count * d * d < 6'000'000) threads = 1;
     if (d <= narrow_limit) narrow_gram(table, padded.get(), threads);
     else wide_gram(table, padded.get(), threads);
     write_both_halves(padded.get(), width, gram, d);

@@ -474,6 +474,7 @@ private:
         if constexpr (Policy::classifies) {
             if (o == nullptr || features.empty()) return;
             ObliqueNode part;
+            part.table = growth_.columns.cells;
             part.table_columns = o->columns;
             for (index_t j = 0; j < o->n_columns; ++j)
                 if (std::binary_search(features.begin(), features.end(), o->columns[j]))
@@ -487,14 +488,17 @@ private:
             std::sort(rows.begin(), rows.end());
             part.weight.reserve(rows.size());
             part.label.reserve(rows.size());
-            part.cells.reserve(rows.size());
+            part.table_row.reserve(rows.size());
             for (const std::int32_t row : rows) {
                 part.weight.push_back(data_.weight_of(row));
                 part.label.push_back(data_.label[row]);
-                part.cells.push_back(growth_.columns.cells.row(growth_.rows[position_of(row)]));
+                part.table_row.push_back(growth_.rows[position_of(row)]);
             }
-            for (const auto& direction : oblique_directions(part, *o, data_.n_classes, node.path, threads_))
-                try_direction(node, totals, part, rows, direction, best);
+            const auto directions = oblique_directions(part, *o, data_.n_classes, node.path, threads_);
+            // Directions are tried on rows and cells alone: the sums that are sorted take the place of the rest.
+            std::vector<double>().swap(part.weight);
+            std::vector<std::int32_t>().swap(part.label);
+            for (const auto& direction : directions) try_direction(node, totals, part, rows, direction, best);
         }
     }
 
@@ -505,7 +509,7 @@ private:
         if (!linear_test(part, direction, o.n_columns, test)) return;
         std::vector<std::pair<double, std::int32_t>> sums(rows.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            sums[i] = {linear_sum(test, part.cells[i], o.columns), rows[i]};
+            sums[i] = {linear_sum(test, part.cells(i), o.columns), rows[i]};
             if (!std::isfinite(sums[i].first)) return;
         }
         std::sort(sums.begin(), sums.end());

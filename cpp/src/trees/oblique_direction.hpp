@@ -10,17 +10,22 @@
 
 namespace assay::trees {
 
-// The rows of a node. `columns` are those of the p numeric columns that may be used; cells[i] points to row i of the table, in
-// which numeric column c is column table_columns[c].
+// The rows of a node. `columns` are those of the p numeric columns that may be used; row i of the node is row table_row[i] of
+// the table, in which numeric column c is column table_columns[c].
 struct ObliqueNode {
+    Matrix<const double> table;
     const std::int32_t* table_columns = nullptr;
-    std::vector<std::int32_t> columns, label;
+    std::vector<std::int32_t> columns, label, table_row;
     std::vector<double> weight;
-    std::vector<const double*> cells;
     std::vector<double> mean, deviation;  // of `columns`; deviation 0 leaves a column out
 
     index_t size() const { return static_cast<index_t>(label.size()); }
-    double cell(std::size_t i, std::int32_t column) const { return cells[i][table_columns[column]]; }
+    const double* cells(std::size_t i) const { return table.row(table_row[i]); }
+    double cell(std::size_t i, std::int32_t column) const { return cells(i)[table_columns[column]]; }
+    double standardised(std::size_t i, std::size_t j) const {
+        const double x = cell(i, columns[j]);
+        return deviation[j] > 0 && x == x ? (x - mean[j]) / deviation[j] : 0.0;
+    }
 };
 
 // A test on all p numeric columns; weights of 0 are skipped in the sum.

@@ -11,12 +11,13 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from itertools import repeat
+from itertools import repeat, starmap
 from typing import Any, Protocol
 
 import numpy as np
 
 from .. import _kernels
+from .coded_rows import Coding
 from .errors import DataError, plain
 
 BLOCK_CELLS = 2**20
@@ -60,6 +61,8 @@ class Along:
 
     work: Callable[..., Any]
     labels: np.ndarray
+    coding: Coding | None = None
+    """How the rows are also kept as codes; None if they are not."""
 
     def codes(self, values: np.ndarray, own: list[Any] | None) -> np.ndarray | None:
         """Numbers of the classes of some rows, None where one is not known; `own` are labels that values number."""
@@ -160,14 +163,17 @@ def added(first: Any, second: Any) -> Any:
 
 
 def run_part(part: Part, work: Work, of_rows: Sequence[np.ndarray | None], merge: Work) -> Any:
-    """The merged results of a work on the blocks of a part; the next block is read while one is worked on."""
-    result, begin = None, 0
+    """The merged results of a work on the blocks of a part."""
+    return functools.reduce(merge, starmap(work, aligned_blocks(part, of_rows)))
+
+
+def aligned_blocks(part: Part, of_rows: Sequence[np.ndarray | None]) -> Iterator[tuple[Any, ...]]:
+    """Each block of a part with the values of its rows; the next block is read while one is worked on."""
+    begin = 0
     for block in read_ahead(part.blocks()):
         end = begin + block.shape[0]
-        found = work(block, *(None if values is None else values[begin:end] for values in of_rows))
-        result = found if result is None else merge(result, found)
+        yield block, *(None if values is None else values[begin:end] for values in of_rows)
         begin = end
-    return result
 
 
 def read_ahead(blocks: Iterator[Any]) -> Iterator[Any]:
@@ -184,8 +190,9 @@ def read_ahead(blocks: Iterator[Any]) -> Iterator[Any]:
 
 
 def run_here(parts: Sequence[Part], work: Work, of_rows: list[list[np.ndarray | None]], merge: Work) -> Iterator[Any]:
-    """The results of the parts, one after the other, in this process."""
-    return map(run_part, parts, repeat(work), of_rows, repeat(merge))
+    """The results of `run_part` for the parts, one after the other, in this process; the work is called by whoever asks
+    for the next result, with no function of ours in between."""
+    return map(functools.reduce, repeat(merge), map(starmap, repeat(work), map(aligned_blocks, parts, of_rows)))
 
 
 class _Changed:
@@ -213,12 +220,31 @@ class _Listed:
 class BatchedTable:
     """A table of float64 that is read in blocks: nominal columns hold codes of `categories`, NaN is missing.
 
-    `target` (numbers, `CodedLabels` or None) and `weights` are held. What learners ask for are sums over rows
-    (`total`), values of rows (`values`), and a few rows by number. `along` are the sums of an `Along`, if they are
+    `Batches.table` makes one; `fit_batches`, and `fit` of a method that the catalogue calls out_of_core, take it. What
+    is asked of it are sums over rows (`total`; `passes` for any arguments), values of rows (`values`), and a few rows
+    by number. A work gets a block and the values of its rows; on a cluster it runs where the block lies.
+
+    `target` (numbers, `CodedLabels` or None) and `weights` are held. `along` are the sums of an `Along`, if they are
     those of all rows; what a learner makes of them it keeps in `first`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from assay.data import Batches
+    >>> frames = [pl.DataFrame({"x": [1.0, 2.0], "y": [2.0, 4.0]}), pl.DataFrame({"x": [3.0], "y": [6.0]})]
+    >>> table = Batches(frames, "y").table
+    >>> table.shape, table.names, table.target
+    ((3, 1), ('x',), array([2., 4., 6.]))
+    >>> table.total(lambda block, y: block.T @ y, table.target)
+    array([28.])
+    >>> table.values(lambda block: block[:, 0] ** 2), table[1:]
+    (array([1., 4., 9.]), array([[2.],
+           [3.]]))
     """
 
     first: Any
+    coded: BatchedTable | None = None
+    """The same rows as codes, where they were kept."""
 
     ndim = 2
 
@@ -283,16 +309,24 @@ class BatchedTable:
     # -- reading -----------------------------------------------------------------------------------------------------
     def total(self, work: Work, *of_rows: np.ndarray | None, merge: Work = added) -> Any:
         """The results of `work(block, *values of its rows)` for all blocks, added (or merged) in their order."""
+        return functools.reduce(merge, self._of_parts(work, of_rows, merge))
+
+    def passes(self, work: Work, *of_rows: np.ndarray | None, merge: Work = added) -> Passes:
+        """The same results for any arguments of a work, of a search that asks for them at every step."""
+        return Passes(self, work, of_rows, merge)
+
+    def values(self, work: Work, *of_rows: np.ndarray | None) -> np.ndarray:
+        """What `work(block, *values of its rows)` gives for each row."""
+        return np.concatenate(self.total(_Listed(work), *of_rows))
+
+    def _of_parts(self, work: Work, of_rows: Sequence[np.ndarray | None], merge: Work) -> Iterator[Any]:
+        """The results of the parts in their order, each worked out when it is asked for."""
         changed = _Changed(work, self._changes) if self._changes else work
         by_part = [
             [None if values is None else values[begin:end] for values in of_rows]
             for begin, end in zip(self.starts[:-1], self.starts[1:])
         ]
-        return functools.reduce(merge, self._runner(self.parts, changed, by_part, merge))
-
-    def values(self, work: Work, *of_rows: np.ndarray | None) -> np.ndarray:
-        """What `work(block, *values of its rows)` gives for each row."""
-        return np.concatenate(self.total(_Listed(work), *of_rows))
+        return self._runner(self.parts, changed, by_part, merge)
 
     def __getitem__(self, chosen: Any) -> np.ndarray:
         """Some rows, by a slice or by their numbers."""
@@ -365,6 +399,32 @@ class BatchedTable:
         sizes = [-1 if labels is None else labels.shape[0] for labels in self.categories]
         found = self.total(functools.partial(_tallies, sizes=tuple(sizes)))
         return list(found)
+
+
+class Passes:
+    """Sums over the blocks of a table for any arguments, as a problem asks for them at every step of a search.
+
+    >>> import polars as pl
+    >>> from assay.data import Batches
+    >>> table = Batches([pl.DataFrame({"x": [0.0, 2.0]}), pl.DataFrame({"x": [4.0]})]).table
+    >>> passes = table.passes(lambda block, weights, power: weights @ block**power, np.array([1.0, 0.0, 3.0]))
+    >>> passes.sums(power=1), passes.sums(power=2)
+    (array([12.]), array([48.]))
+    """
+
+    def __init__(
+        self, table: BatchedTable, work: Work, of_rows: tuple[np.ndarray | None, ...], merge: Work = added
+    ) -> None:
+        self.table, self.work, self.of_rows, self.merge = table, work, of_rows, merge
+
+    def sums(self, *of_rows: np.ndarray | None, **asked: Any) -> Any:
+        """The results of `work(block, *values of its rows, **asked)`, merged; of a list in a tuple of them, which holds
+        values of rows, one array. `of_rows` are values of rows behind those that the passes hold."""
+        work = functools.partial(self.work, **asked)
+        found = functools.reduce(self.merge, self.table._of_parts(work, (*self.of_rows, *of_rows), self.merge))
+        if not isinstance(found, tuple):
+            return found
+        return tuple(np.concatenate(part) if isinstance(part, list) else part for part in found)
 
 
 def _take_columns(chosen: np.ndarray, block: np.ndarray) -> np.ndarray:

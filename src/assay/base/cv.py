@@ -202,8 +202,8 @@ def _numbered(
     block = np.empty(n_rows, dtype=np.int64)
     block[firsts] = dealt
     block = block[group]
-    folds = [(np.flatnonzero(block != k), np.flatnonzero(block == k)) for k in range(count)]
-    folds = [(train, test) for train, test in folds if test.size]
+    parts = [(np.flatnonzero(block != k), np.flatnonzero(block == k)) for k in range(count)]
+    folds: list[Fold] = [(train, test) for train, test in parts if test.size]
     if len(folds) < 2:
         raise DataError(who, "X and y", "must hold at least 2 distinct rows of some class for cross-validation")
     return folds

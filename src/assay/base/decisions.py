@@ -30,14 +30,14 @@ def costs_param() -> Any:
 
 
 def class_priors(who: str, priors: Any, class_weight: np.ndarray) -> np.ndarray:
-    """The prior probabilities asked for.
+    """The prior probabilities asked for; weights of classes of many folds may stand one below the other.
 
     >>> class_priors("demo", None, np.array([1.0, 3.0])), class_priors("demo", "equal", np.array([1.0, 3.0]))
     (array([0.25, 0.75]), array([0.5, 0.5]))
     """
-    classes = class_weight.shape[0]
+    classes = class_weight.shape[-1]
     if priors is None:
-        return class_weight / class_weight.sum()
+        return class_weight / class_weight.sum(axis=-1, keepdims=True)
     if isinstance(priors, str):
         return np.full(classes, 1.0 / classes)
     return given_priors(who, "priors", priors, classes)

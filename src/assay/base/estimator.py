@@ -351,7 +351,8 @@ class Estimator(BaseEstimator):
                 "needs a method whose fit is sums over rows",
                 way_out="take one that `assay methods --json` calls out_of_core, or fit a sample of the rows",
             )
-        table = getattr(batches, "table", batches)
+        opened = self._looked_at(batches)
+        table = getattr(opened, "table", opened)
         if not isinstance(table, BatchedTable):
             raise UsageError(
                 type(self).__name__,
@@ -369,6 +370,10 @@ class Estimator(BaseEstimator):
             )
         extra = {} if table.weights is None else {"sample_weight": table.weights}
         return self.fit(table, table.target, **extra)
+
+    def _looked_at(self, batches: Any) -> Any:
+        """The batches, or a table of them that the learner made with a first look of its own."""
+        return batches
 
     def _read_batches(self, table: BatchedTable) -> BatchedTable:
         """The table as `_read` would give it, with the same refusals from what was seen in its columns."""
@@ -405,7 +410,9 @@ def count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     # So many classes may deserve a warning.
     if high - low > labels.size // 4 or max(-low, high) > 2**62:
         return None
-    shifted = labels.astype(np.int64) - low
+    shifted = labels.astype(np.int64, copy=False)
+    if low != 0:
+        shifted = shifted - low
     present = np.bincount(shifted) > 0
     classes = (np.flatnonzero(present) + low).astype(labels.dtype)
     return classes, (np.cumsum(present, dtype=np.int32) - np.int32(1))[shifted]

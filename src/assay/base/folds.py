@@ -18,11 +18,47 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from .. import _kernels
 from .errors import DataError
 from .randomness import Stream
 
-Fold = tuple[np.ndarray, np.ndarray]
-"""Training rows and test rows."""
+Fold = Sequence[np.ndarray]
+"""Training rows and test rows: a pair, or a `RestFold`."""
+
+
+class RestFold(Sequence[np.ndarray]):
+    """A fold that trains on every row that it does not test: a pair whose training rows are listed when asked for.
+
+    Folds are many and their training rows long, and who takes sums of the test rows off those of all rows needs no
+    list of them.
+
+    >>> train, test = RestFold(np.array([1]), 3)
+    >>> train, test
+    (array([0, 2]), array([1]))
+    """
+
+    __slots__ = ("n_rows", "test")
+
+    def __init__(self, test: np.ndarray, n_rows: int):
+        """`test` are rows in ascending order, each once, of a table of `n_rows` rows."""
+        self.test, self.n_rows = test, n_rows
+
+    @property
+    def train(self) -> np.ndarray:
+        """The training rows, ascending."""
+        kept = np.ones(self.n_rows, dtype=bool)
+        kept[self.test] = False
+        return np.flatnonzero(kept)
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        yield self.train
+        yield self.test
+
+    def __getitem__(self, side: Any) -> Any:
+        return self.test if side == 1 else (self.train, self.test)[side]
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
@@ -59,6 +95,26 @@ def are_complementary(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
     return bool(seen.all())
 
 
+def fold_sizes(fold: Fold) -> tuple[int, int]:
+    """How many training rows and test rows a fold has."""
+    train = fold.n_rows - fold.test.shape[0] if isinstance(fold, RestFold) else fold[0].shape[0]
+    return train, fold[1].shape[0]
+
+
+def split_all_rows(folds: Sequence[Fold], n_rows: int, threads: int = 1) -> np.ndarray:
+    """What `are_complementary` says of each fold, and 2 where both lists ascend as well.
+
+    >>> split_all_rows([RestFold(np.array([1]), 3), (np.array([2, 0]), np.array([1])), (np.array([0]),) * 2], 3)
+    array([2, 1, 0], dtype=uint8)
+    """
+    split = np.array([2 * (isinstance(fold, RestFold) and fold.n_rows == n_rows) for fold in folds], dtype=np.uint8)
+    asked = np.flatnonzero(split == 0)
+    if asked.size:
+        trains, tests = (row_lists(folds[k][side] for k in asked.tolist()) for side in (0, 1))
+        split[asked] = _kernels.complementary(trains, tests, n_rows, threads)
+    return split
+
+
 MOST_ANSWERS, MOST_FOLDS = 2**20, 64
 """Numbers said of test rows, and folds, that one call of a kernel takes at most (of one fold any number)."""
 
@@ -73,11 +129,12 @@ def fold_blocks(folds: Sequence[Fold], answers: int = 1) -> Iterator[range]:
     [[0], [1], [2, 3]]
     """
     begin = held = 0
-    for k, (_, test) in enumerate(folds):
-        if k > begin and ((held + test.shape[0]) * answers > MOST_ANSWERS or k - begin == MOST_FOLDS):
+    for k, fold in enumerate(folds):
+        tested = fold[1].shape[0]
+        if k > begin and ((held + tested) * answers > MOST_ANSWERS or k - begin == MOST_FOLDS):
             yield range(begin, k)
             begin, held = k, 0
-        held += test.shape[0]
+        held += tested
     if folds:
         yield range(begin, len(folds))
 

@@ -15,7 +15,7 @@ from .. import catalogue
 from ..base.errors import DataError, UsageError, plain
 from ..base.words import count
 from .main import FINDINGS, OK, SOME_FAILED, common_options, read_option
-from .output import console, json_text, messages, place_for, print_json, progress_bar, table, write_text
+from .output import console, json_text, messages, place_for, print_json, prints_aside, progress_bar, table, write_text
 
 
 def default_jobs() -> int:
@@ -187,16 +187,19 @@ def run_plan(
     if fresh:
         _forget(store_path)
     plan.save(place_for(folder) / "plan.toml")
-    with Store(store_path) as store, progress_bar(quiet) as show:
+    with Store(store_path) as store, progress_bar(quiet) as show, prints_aside():
         results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show, **how)
     if results.reused:
-        tell(f"assay: {results.reused} units of work were found in {plain(store_path, 200)} and not run again.")
+        were = "was" if results.reused == 1 else "were"
+        units = f"{count(results.reused, 'unit')} of work {were}"
+        tell(f"assay: {units} found in {plain(store_path, 200)} and not run again.")
     for failure in results.failed:
         tell(f"assay: {failure.error}")
     for one in results.learners:
         if one.stopped is not None:
             tell(f"assay: {one.stopped.words(one.title, plan.design.repetitions)}")
-    record = results.to_dict() | {"explanation": explain_results(results)}
+    with prints_aside():
+        record = results.to_dict() | {"explanation": explain_results(results)}
     write_text(folder / "results.json", json_text(record))
     report = write_report(record, folder / "report.html", results.timings)
     if as_json:
@@ -204,7 +207,8 @@ def run_plan(
     else:
         show_results(record, report)
     if save is not None and not results.not_yet:
-        model = results.best_model()
+        with prints_aside():
+            model = results.best_model()
         model.save(place_for(save))
         tell(f"assay: {plain(model.learner.title)}, fitted on all rows, is saved as {plain(save, 200)}.")
     if results.not_yet:
@@ -355,6 +359,9 @@ def _tell_plan(plan: Any, tell: Any) -> None:
         )
     elif (plan.n_classes or 0) > 1000:
         tell(f"assay: '{plain(plan.target.name)}' has {plan.n_classes:,} classes, which takes long.")
+    if plan.time in plan.table.columns and plan.table.roles[plan.time].role == "ordinal":
+        order = " < ".join(plain(label, 30) for label in plan.table.roles[plan.time].order)
+        tell(f"assay: rows are in time as column '{plain(plan.time)}' says: {plain(order, 400)}.")
     if plan.time in plan.columns:
         tell(
             f"assay: column '{plain(plan.time)}' gives the order in time and stays a feature; "

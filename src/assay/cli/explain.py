@@ -9,7 +9,7 @@ import click
 
 from ..base.errors import AssayError, DataError, UsageError, plain
 from .main import OK, common_options, read_option
-from .output import console, messages, place_for, print_json, table, write_text
+from .output import console, messages, place_for, print_json, prints_aside, table, write_text
 
 MOST_ROWS = 2000
 
@@ -80,9 +80,8 @@ def _of_run(folder: Path) -> tuple[Any, str | None]:
         way_out = "name a package (*.assay), or the folder of an `assay compare`"
         raise DataError("explain", plain(folder, 200), "holds neither a package nor a plan.toml", way_out=way_out)
     plan = Plan.load(folder / "plan.toml")
-    with Store(folder / "store.sqlite") as store:
-        results = run(plan, store, views=False)
-    return results.best_model(), plan.target.name
+    with Store(folder / "store.sqlite") as store, prints_aside():
+        return run(plan, store, views=False).best_model(), plan.target.name
 
 
 def split_target(model: Any, read: Any, target: str | None, row: int | None = None) -> tuple[Any, Any, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import sys
@@ -109,6 +110,30 @@ def messages(quiet: bool) -> Iterator[Callable[[str], None]]:
         warnings.showwarning = hear
         warnings.simplefilter("always", AssayWarning)
         yield tell
+
+
+@contextlib.contextmanager
+def prints_aside() -> Iterator[None]:
+    """What is printed inside, by Python or by compiled code, goes to stderr: stdout is for results, and learners of
+    other packages print what they like."""
+    own = sys.stdout
+
+    def flush() -> None:
+        with contextlib.suppress(OSError, ValueError):
+            own.flush()
+        with contextlib.suppress(OSError, AttributeError, TypeError):
+            ctypes.CDLL(None).fflush(None)  # compiled code has a buffer of its own
+
+    flush()
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # a stream that is closed needs no other way
+            held = os.dup(1)
+            stack.callback(os.close, held)
+            os.dup2(2, 1)
+            stack.callback(os.dup2, held, 1)
+            stack.callback(flush)
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        yield
 
 
 _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)

@@ -11,7 +11,7 @@ import click
 from ..base.errors import DataError, UsageError, plain
 from ..base.words import count
 from .main import FINDINGS, OK, common_options
-from .output import console, messages, place_for, print_json, table
+from .output import console, messages, place_for, print_json, prints_aside, table
 
 place_option = click.option(
     "--in", "place", default="assay-run", show_default=True, metavar="PLACE",
@@ -54,7 +54,7 @@ def runs() -> None:
 @place_option
 @common_options
 def list_runs(words: tuple[str, ...], place: str, quiet: bool, as_json: bool) -> int:
-    """List the runs in the order in which they began."""
+    """List the runs in the order in which they were begun, or asked for again."""
     from ..experiment import stored_runs
 
     with messages(quiet) as tell:
@@ -164,9 +164,13 @@ def open_run(words: tuple[str, ...], learner: str | None, yes: bool, place: str,
         (run,), place = _runs_and_place("open", words, place, 0, 1)
         found = find_run(place, run)
         results = load_results(found)
+        of = found.plan["data"]
+        rows = f"rows that run {found.id} set aside of {plain(of['source'], 200)}, target '{plain(of['target'])}'"
         if not yes and not as_json:
-            click.confirm("The rows set aside can be opened once. Open them now?", abort=True, err=True)
-        with Store(found.store) as store:
+            click.confirm(f"The {rows}, can be opened once. Open them now?", abort=True, err=True)
+        else:
+            tell(f"assay: opening the {rows}.")
+        with Store(found.store) as store, prints_aside():
             look = open_holdout(results, store, learner)
         if look.again:
             tell(f"assay: they were opened on {look.opened}; this is what was found then.")
@@ -191,7 +195,8 @@ def prune_runs(
     from ..experiment import Store, find_run, stored_runs
 
     with messages(quiet) as tell:
-        names, place = _runs_and_place("prune", words, place, 0, len(words))
+        # Any number of runs, and so never the last one because none is named.
+        names, place = _runs_and_place("prune", words, place, 0, len(words) + 2)
         if not (names or other_code or unfinished):
             raise UsageError("runs", "prune", "must be told which runs", way_out="name them, or say --other-code")
         known = stored_runs(place)
@@ -205,8 +210,9 @@ def prune_runs(
         if as_json:
             print_json({"schema": "assay.runs.prune/1", "runs": sorted(chosen), "units": gone, "kept": dry_run})
             return OK
-        verb = "would go" if dry_run else "are gone"
-        tell(f"assay: {count(len(chosen), 'run')} {verb}{'' if dry_run else f', with {gone} units of work'}.")
+        verb = "would go" if dry_run else "is gone" if len(chosen) == 1 else "are gone"
+        units = "" if dry_run else f", with {count(gone, 'unit')} of work"
+        tell(f"assay: {count(len(chosen), 'run')} {verb}{units}.")
         for name in sorted(chosen):
             click.echo(name)
     return OK

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .association import correlation_ratio as correlation_ratio
     from .association import correlations as correlations
     from .association import cramer_v as cramer_v
+    from .batches import BatchedTable as BatchedTable
     from .batches import Batches as Batches
     from .columns import UNSEEN as UNSEEN
     from .columns import ColumnSchema as ColumnSchema
@@ -59,7 +60,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "association": "correlation_ratio correlations cramer_v",
-        "batches": "Batches",
+        "batches": "BatchedTable Batches",
         "columns": "UNSEEN ColumnSchema MixedInput fit_columns read_columns",
         "datasets": "DATASETS Dataset load_dataset make_customers",
         "description": "Description describe",

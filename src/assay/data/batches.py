@@ -36,7 +36,7 @@ from ..base.batches import (
     run_here,
 )
 from ..base.errors import DataError, ParameterError, plain
-from .batches_decoded import Assembled, DecodedPart, Ring
+from .batches_decoded import Assembled, DecodedPart, Ring, SumsAlong
 from .columns import UNSEEN, number_codes
 from .read import scan_table
 from .read_scan import Scan
@@ -146,7 +146,9 @@ class Batches:
         if self.client is None:
             spec = replace(self._spec(), along=along, ring=Ring(len(self._spec().names)))
             self._used = True
-            return self._joined(spec, [OpenedPart.of(source, spec) for source in self._sources], run_here)
+            return self._joined(
+                spec, [OpenedPart.of(source, part) for source, part in spec.parts(self._sources)], run_here
+            )
         return self._on_workers(replace(self._spec(), along=along))
 
     @functools.cached_property
@@ -154,7 +156,9 @@ class Batches:
         """The table that learners read, made in one pass over the source."""
         spec, self._used = self._spec(), True
         if self.client is None:
-            return self._joined(spec, [OpenedPart.of(source, spec) for source in self._sources], run_here)
+            return self._joined(
+                spec, [OpenedPart.of(source, part) for source, part in spec.parts(self._sources)], run_here
+            )
         return self._on_workers(spec)
 
     def _on_workers(self, spec: Spec) -> BatchedTable:
@@ -256,7 +260,7 @@ class Batches:
             target = _joined_target([part.target for part in opened], [part.target_labels for part in opened])
         weights = None if spec.weight is None else np.concatenate([part.weights for part in opened])
         sums = [part.along for part in opened]
-        return BatchedTable(
+        table = BatchedTable(
             [part.part for part in opened],
             spec.names,
             tuple(categories),
@@ -267,6 +271,10 @@ class Batches:
             moments=moments,
             along=None if any(found is None for found in sums) else functools.reduce(added, sums),
         )
+        coded = [part.coded for part in opened if part.coded is not None]
+        if len(coded) == len(opened):
+            table.coded = BatchedTable(coded, spec.names, table.categories, table.facts, runner=runner)
+        return table
 
 
 @dataclass(frozen=True)
@@ -282,8 +290,15 @@ class Spec:
     scratch: str | None
     along: Along | None = None
     """What is summed while the rows are first read."""
+    number: int = 0
+    """That of the part which is read."""
     ring: Ring | None = None
     """Where the decoder puts blocks, if they are to be decoded anew at every pass."""
+
+    def parts(self, sources: Sequence[Any]) -> Iterator[tuple[Any, Spec]]:
+        """The sources, each with what it is read by."""
+        for number, source in enumerate(sources):
+            yield source, replace(self, number=number)
 
 
 class ScratchPart:
@@ -392,15 +407,16 @@ class OpenedPart:
     weights: np.ndarray | None
     left_out: int
     along: Any = None
+    coded: Any = None
 
     @classmethod
     def of(cls, source: Any, spec: Spec) -> OpenedPart:
         """Read a source to its end."""
-        reader, sums = _Reader(spec), _SumsAlong(spec)
+        reader, sums = _Reader(spec), SumsAlong(spec.along, spec.target_is_label, spec.number)
         for block in reader.blocks_of(source, sums):
             cells, facts = reader.examine(block)
             sums.add(cells, facts, reader.target_codes)
-        return reader.done(sums.result)
+        return replace(reader.done(), along=sums.result, coded=sums.coded)
 
 
 class _Reader:
@@ -436,7 +452,7 @@ class _Reader:
             self._part = ScratchPart(self.spec.scratch, len(self.spec.names))
         return self._part
 
-    def blocks_of(self, source: Any, sums: _SumsAlong) -> Iterator[np.ndarray]:
+    def blocks_of(self, source: Any, sums: SumsAlong) -> Iterator[np.ndarray]:
         """The blocks of a source, each as soon as it is complete; they are to be examined as they come."""
         spec, held = self.spec, 0
         cells = self.cells_of(source) if isinstance(source, Scan) else None
@@ -556,6 +572,9 @@ class _Reader:
 
     def _kept(self, frame: pl.DataFrame) -> np.ndarray | None:
         """Which rows have a target and a weight; None for all."""
+        names = [name for name in (self.spec.target, self.spec.weight) if name is not None]
+        if self.spec.weight is None and not any(frame[n].null_count() or frame[n].dtype.is_float() for n in names):
+            return None
         kept = np.ones(frame.height, dtype=bool)
         if self.spec.target is not None:
             series = frame[self.spec.target]
@@ -617,8 +636,8 @@ class _Reader:
                     if value == value:
                         codes.setdefault(value, len(codes))
 
-    def done(self, along: Any = None) -> OpenedPart:
-        """All that is held, with the sums that were made along the way."""
+    def done(self) -> OpenedPart:
+        """All that is held."""
         labels = [None if codes is None else list(codes) for codes in self.codes]
         return OpenedPart(
             self.part,
@@ -629,45 +648,7 @@ class _Reader:
             list(self.target_codes) if self.spec.target_is_label else None,
             np.concatenate(self.weights) if self.weights else None,
             self.left_out,
-            along,
         )
-
-
-class _SumsAlong:
-    """Sums over the blocks of the first pass, as long as every row has a class that is known and no cell is missing."""
-
-    def __init__(self, spec: Spec) -> None:
-        self.along, self.by_label = spec.along, spec.target_is_label
-        self.result: Any = None
-        self._values: list[np.ndarray] = []
-        self._weights: list[np.ndarray] = []
-
-    def hold(self, values: np.ndarray, weights: np.ndarray | None) -> None:
-        """Target and weights of rows whose block comes later."""
-        if self.along is not None:
-            self._values.append(values)
-            if weights is not None:
-                self._weights.append(weights)
-
-    def add(self, block: np.ndarray, facts: ColumnFacts, own: dict[Any, int]) -> None:
-        """Add the sums over a block; `own` numbers the labels of the target as they came."""
-        if self.along is None:
-            return
-        values = _first_of(self._values, block.shape[0])
-        weights = _first_of(self._weights, block.shape[0]) if self._weights else None
-        codes = None if facts.missing.any() else self.along.codes(values, list(own) if self.by_label else None)
-        if codes is None:
-            self.along = self.result = None
-            return
-        found = self.along.work(block, codes, weights)
-        self.result = found if self.result is None else added(self.result, found)
-
-
-def _first_of(waiting: list[np.ndarray], count: int) -> np.ndarray:
-    """Take so many values from the front."""
-    whole = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-    waiting[:] = [whole[count:]]
-    return whole[:count]
 
 
 def _codes_of(series: pl.Series, codes: dict[Any, int]) -> np.ndarray:

@@ -59,8 +59,8 @@ class HeldPart:
 class RemotePart:
     """Rows that lie on a worker."""
 
-    def __init__(self, client: Any, future: Any, n_rows: int) -> None:
-        self.client, self.future, self.n_rows = client, future, n_rows
+    def __init__(self, client: Any, future: Any, n_rows: int, kind: str = "part") -> None:
+        self.client, self.future, self.n_rows, self.kind = client, future, n_rows, kind
         self.recode: list[Any] = []
         self._sent: dict[tuple[Any, ...], tuple[np.ndarray, Any]] = {}
 
@@ -76,7 +76,7 @@ class RemotePart:
         """A future of the merged results of a work on the blocks."""
         sent = [None if values is None else self._there(values) for values in of_rows]
         # In one piece: arrays that travel beside their pickle may arrive where the kernels cannot read them.
-        message = cloudpickle.dumps((self.recode, work, merge))
+        message = cloudpickle.dumps((self.kind, self.recode, work, merge))
         return self.client.submit(_run, self.future, message, *sent, pure=False)
 
     def _there(self, values: np.ndarray) -> Any:
@@ -92,9 +92,13 @@ class RemotePart:
 
 def open_on_workers(client: Any, sources: Sequence[Any], spec: Spec) -> list[OpenedPart]:
     """What the first pass tells of each source, its rows left with the worker that read it."""
-    held = [client.submit(HeldPart, source, spec, pure=False) for source in sources]
+    held = [client.submit(HeldPart, source, part, pure=False) for source, part in spec.parts(sources)]
     told = client.gather([client.submit(_told, part, pure=False) for part in held])
-    return [replace(facts, part=RemotePart(client, part, facts.part)) for part, facts in zip(held, told, strict=True)]
+    opened = []
+    for part, facts in zip(held, told, strict=True):
+        coded = None if facts.coded is None else RemotePart(client, part, facts.coded, "coded")
+        opened.append(replace(facts, part=RemotePart(client, part, facts.part), coded=coded))
+    return opened
 
 
 def run_on_workers(
@@ -108,11 +112,12 @@ def run_on_workers(
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
 def _told(held: HeldPart) -> OpenedPart:
-    return replace(held.opened, part=held.opened.part.n_rows)
+    coded = held.opened.coded
+    return replace(held.opened, part=held.opened.part.n_rows, coded=None if coded is None else coded.n_rows)
 
 
-def _part(held: HeldPart, recode: list[Any]) -> ScratchPart:
-    part = held.opened.part
+def _part(held: HeldPart, recode: list[Any], kind: str = "part") -> ScratchPart:
+    part = getattr(held.opened, kind)
     part.recode = recode
     return part
 
@@ -122,9 +127,9 @@ def _rows_of(held: HeldPart, recode: list[Any], chosen: np.ndarray) -> np.ndarra
 
 
 def _run(held: HeldPart, message: bytes, *of_rows: np.ndarray | None) -> Any:
-    recode, work, merge = pickle.loads(message)
+    kind, recode, work, merge = pickle.loads(message)
     aligned = [None if values is None else np.require(values, requirements=["C", "A"]) for values in of_rows]
-    return run_part(_part(held, recode), work, aligned, merge)
+    return run_part(_part(held, recode, kind), work, aligned, merge)
 
 
 def _as_they_are(values: np.ndarray) -> np.ndarray:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..base.batches import block_rows
+from ..base.batches import Along, ColumnFacts, added, block_rows
+from ..base.coded_rows import CodedPart
 from ..base.errors import DataError, plain
 from .read_scan import Scan
 from .read_source import Cells
@@ -172,3 +173,45 @@ class DecodedPart:
                 "must not change while it is read",
                 "it is another one than in the first pass",
             )
+
+
+class SumsAlong:
+    """Sums over the blocks of the first pass, and the codes of its rows, as long as every
+    row has a class that is known and no cell is missing."""
+
+    def __init__(self, along: Along | None, by_label: bool, number: int) -> None:
+        self.along, self.by_label = along, by_label
+        self.result: Any = None
+        coding = None if along is None else along.coding
+        self.coded = None if coding is None else CodedPart(coding, number)
+        self._values: list[np.ndarray] = []
+        self._weights: list[np.ndarray] = []
+
+    def hold(self, values: np.ndarray, weights: np.ndarray | None) -> None:
+        """Target and weights of rows whose block comes later."""
+        if self.along is not None:
+            self._values.append(values)
+            if weights is not None:
+                self._weights.append(weights)
+
+    def add(self, block: np.ndarray, facts: ColumnFacts, own: dict[Any, int]) -> None:
+        """Add the sums over a block; `own` numbers the labels of the target as they came."""
+        if self.along is None:
+            return
+        values = _first_of(self._values, block.shape[0])
+        weights = _first_of(self._weights, block.shape[0]) if self._weights else None
+        codes = None if facts.missing.any() else self.along.codes(values, list(own) if self.by_label else None)
+        if codes is None:
+            self.along = self.result = self.coded = None
+            return
+        found = self.along.work(block, codes, weights)
+        self.result = found if self.result is None else added(self.result, found)
+        if self.coded is not None and not self.coded.add(block):
+            self.coded = None
+
+
+def _first_of(waiting: list[np.ndarray], count: int) -> np.ndarray:
+    """Take so many values from the front."""
+    whole = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+    waiting[:] = [whole[count:]]
+    return whole[:count]

@@ -50,7 +50,7 @@ class CodedTable:
 
     def chosen(self, rows: np.ndarray) -> ChosenRows:
         """These rows for one tree, which uses their order up."""
-        numbers = rows.astype(np.int32)
+        numbers = rows.astype(np.int32, copy=False)
         if self.once and rows.shape[0] == self.cells.shape[0]:
             order, self._order = self.order(), None
         else:

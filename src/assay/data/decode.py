@@ -153,7 +153,7 @@ def _in_slots(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[
         beside: list[pl.DataFrame] = []
         filled = begun = 0
         for _, part in _parts(lazy.select(list(dict.fromkeys([*columns, *others]))), step):
-            numbers, taken = part.select(pl.col(columns).cast(pl.Float64)), 0
+            numbers, told, taken = part.select(pl.col(columns).cast(pl.Float64)), part.select(others), 0
             while taken < part.height:
                 # Two slots may still be in use by whoever read the file before.
                 if filled == 0 and number >= slots - 2 and not free.read(1):
@@ -162,7 +162,7 @@ def _in_slots(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[
                 slot = room[(cells["first"] + number) % slots]
                 slot[filled : filled + count] = numbers[taken : taken + count].to_numpy(order="fortran")
                 if others:
-                    beside.append(part.select(others)[taken : taken + count])
+                    beside.append(told[taken : taken + count])
                 filled, taken = filled + count, taken + count
                 if filled == rows:
                     yield {"row": begun + 1, "written": filled}, pl.concat(beside) if others else None

@@ -364,7 +364,7 @@ def _bad_cell(attribute: _Attribute, cell: str, shown: str, line: int, row: int)
         return refuse(
             shown,
             f"has the label '{plain(cell, 40)}' {place} that column '{plain(attribute.name)}' does not declare",
-            way_out=nearest(cell, attribute.labels).replace("the columns are", "it declares"),
+            way_out=nearest(cell, attribute.labels, "it declares"),
         )
     kinds = {"numeric": "number", "integer": "integer", "date": f"date ({attribute.format})"}
     return refuse(

@@ -127,7 +127,7 @@ def _choose_sheet(file: SourceFile, sheets: list[str]) -> tuple[str, Decision]:
             raise refuse(
                 f"file '{plain(file.path, 300)}'",
                 f"has no sheet '{plain(file.sheet)}'",
-                way_out=nearest(file.sheet, sheets).replace("the columns are", "its sheets are"),
+                way_out=nearest(file.sheet, sheets, "its sheets are"),
             )
         return file.sheet, Decision("sheet", file.sheet, 1.0, "it was given")
     if not sheets:

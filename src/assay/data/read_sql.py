@@ -351,7 +351,7 @@ def _statement(database: Database, tables: dict[str, tuple[str, str]], decided: 
         lowered = {key.lower(): place for key, place in [*full.items(), *tables.items()]}
         found = lowered.get(table.lower())
     if found is None:
-        hint = nearest(table, list(tables)).replace("the columns are", "its tables are") if tables else ""
+        hint = nearest(table, list(tables), "its tables are") if tables else ""
         raise refuse(database.shown, f"has no table '{plain(table)}'", way_out=hint or "it has no tables")
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in found if part)
     return f"SELECT * FROM {quoted}"

@@ -473,11 +473,13 @@ def _given_order(series: pl.Series, name: str, order: Sequence[Any] | None) -> t
     return tuple(labels)
 
 
-def nearest(name: object, names: Sequence[str]) -> str:
-    """A hint for a name that is not there: the nearest names, or the first few.
+def nearest(name: object, names: Sequence[str], listed: str = "the columns are") -> str:
+    """A hint for a name that is not there: the nearest names, or the first few, `listed` as what they are.
 
     >>> nearest("speces", ["species", "petal_width"])
     "did you mean 'species'?"
+    >>> nearest("x", ["May", "June"], "its sheets are")
+    "its sheets are 'May', 'June'"
     """
     import difflib
 
@@ -486,7 +488,7 @@ def nearest(name: object, names: Sequence[str]) -> str:
     if near:
         return "did you mean " + " or ".join(f"'{plain(lowered[found], 40)}'" for found in near) + "?"
     shown = ", ".join(f"'{plain(known, 40)}'" for known in list(names)[:8])
-    return f"the columns are {shown}{', ...' if len(names) > 8 else ''}"
+    return f"{listed} {shown}{', ...' if len(names) > 8 else ''}"
 
 
 def nearest_free(name: object, names: Sequence[str], used: Collection[str]) -> str:

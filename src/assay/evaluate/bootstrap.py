@@ -362,11 +362,13 @@ def _result(
             jackknifed = [route.jackknife(settings.stream.child(_JACKKNIFE)) for route in pair]
             left_out = jackknifed[0] - jackknifed[1] if len(pair) == 2 else jackknifed[0]
             if (share := _largest_share(left_out)) > _LEANING:
+                bounded = math.isfinite(bounds[0]) and math.isfinite(bounds[1])
+                way_out = "for a rate use wilson_interval" if bounded else "judge by the mean or median absolute error"
                 _warn(
                     "W303",
                     f"{title}: one row makes {percent(share)} of the variance, so that the tails are heavy and the "
                     "interval is likely too short (it covered 87 to 92 % instead of 95 % in simulations); collect more "
-                    "rows, or judge by the mean or median absolute error.",
+                    f"rows, or {way_out}.",
                 )
         low, high = _ends(replicates, estimate, left_out, tolerance, settings)
     if len(pair) == 2:

@@ -36,7 +36,7 @@ class Ranking:
     scores: np.ndarray
     hits: np.ndarray
     misses: np.ndarray
-    positive: Any = 1
+    positive: Any
 
     @property
     def positives(self) -> float:

@@ -248,8 +248,10 @@ class RowRoute:
 
     def jackknife(self, stream: Stream) -> np.ndarray:
         groups = min(self.n_rows, _JACKKNIFE_GROUPS)
-        # The shuffle depends on the stream alone, so two learners leave out the same rows.
-        assigned = stream.generator().permutation(self.n_rows) % groups
+        # One row at a time goes in the order of the rows, to which pseudo-values are given. Otherwise the shuffle
+        # depends on the stream alone, so two learners leave out the same rows.
+        order = np.arange(self.n_rows) if groups == self.n_rows else stream.generator().permutation(self.n_rows)
+        assigned = order % groups
         return np.array([self.score(np.flatnonzero(assigned != g)) for g in range(groups)], dtype=np.float64)
 
 

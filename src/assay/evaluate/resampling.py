@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import _kernels
 from ..base.errors import AssayWarning, DataError, DesignError, ParameterError, plain
+from ..base.folds import Fold, RestFold
 from ..base.randomness import Stream
 
 _REPEATED = re.compile(r"([1-9]\d*)\s*[x×]\s*([1-9]\d*)")
@@ -70,21 +71,24 @@ class Split:
         return f"Split(repetition={self.repetition}, fold={self.fold})"
 
 
-def rows_of(splits: Sequence[Split]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """`Split.rows` of each of many splits, those of one repetition together.
+def rows_of(splits: Sequence[Split]) -> list[Fold]:
+    """`Split.rows` of each of many splits, those of one repetition together; training rows that are all the others are
+    listed when asked for.
 
     >>> dealt = np.array([0, 1, 0], dtype=np.int32)
     >>> [test.tolist() for _, test in rows_of([Split(0, k, assignment=dealt) for k in (0, 1)])]
     [[0, 2], [1]]
     """
-    found: list[tuple[np.ndarray, np.ndarray]] = []
+    found: list[Fold] = []
     for _, group in itertools.groupby(splits, key=lambda split: id(split._assignment)):
         some = list(group)
         dealt = some[0]._assignment
         if dealt is None or dealt.dtype != np.int32 or any(split._train is not None for split in some):
             found += [split.rows for split in some]
-        else:
-            found += _kernels.split_rows(np.ascontiguousarray(dealt), [split.fold for split in some])
+            continue
+        rows, ends = _kernels.rows_by_fold(np.ascontiguousarray(dealt), max(split.fold for split in some) + 1)
+        edges = [0, *ends.tolist()]
+        found += [RestFold(rows[edges[one.fold] : edges[one.fold + 1]], dealt.shape[0]) for one in some]
     return found
 
 
@@ -174,7 +178,11 @@ class Design:
             folds = max(2, round(1 / self._share))
         if n_groups < folds:
             raise DesignError(
-                "make_design", f"design '{self.name}'", f"needs at least {folds} groups", f"got {n_groups}"
+                "make_design",
+                f"design '{self.name}'",
+                f"needs at least {folds} groups",
+                f"got {n_groups}",
+                "choose fewer folds" if n_groups > 1 else "choose a column with more groups, or none",
             )
         drawn = (grouped_assignment(codes, groups, folds, root.child(r).generator()) for r in range(self.repetitions))
         return self._collect(drawn)
@@ -289,12 +297,10 @@ def stratified_assignment(codes: np.ndarray, folds: int, generator: np.random.Ge
     Rows are shuffled, brought into class order and dealt to the folds in turn; a run of consecutive positions
     deals any two folds numbers of rows that differ by at most one, and a class is such a run.
     """
-    dealt = _class_order(codes, generator)
+    shuffled = generator.permutation(codes.shape[0])
     # A random renumbering, so that it is not always the first folds that hold the extra rows.
     turn = generator.permutation(folds).astype(np.int32)
-    assignment = np.empty(codes.shape[0], dtype=np.int32)
-    assignment[dealt] = turn[np.arange(codes.shape[0]) % folds]
-    return assignment
+    return _kernels.deal_rows(shuffled, np.ascontiguousarray(codes, dtype=np.int64), turn)
 
 
 def grouped_assignment(codes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
@@ -349,6 +355,10 @@ def _codes(y: Any) -> tuple[np.ndarray, list[Any]]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise DataError("make_design", "y", "must be one-dimensional to stratify by", f"got shape {labels.shape}")
+    if labels.dtype == np.int64 and labels.size and labels.min() >= 0 and labels.max() < labels.size:
+        counts = np.bincount(labels)
+        if counts.all():  # codes already
+            return labels, list(range(counts.size))
     try:
         classes, codes = np.unique(labels, return_inverse=True)
         return codes.astype(np.int64), classes.tolist()

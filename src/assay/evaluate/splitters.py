@@ -344,6 +344,10 @@ class TimeSplitter(_Splitter):
             raise ParameterError("TimeSplitter", "parameter 'embargo'", "is for the scheme 'blocked'")
         size = n_steps // (splits + 1) if self.test_size is None else self._whole("test_size", 1)
         start = n_steps - splits * size
+        if n_steps < 2:
+            raise DesignError(
+                "TimeSplitter", "at least 2 times", "are needed, an earlier and a later", f"got {n_steps}"
+            )
         if size < 1 or start < 1:
             raise DesignError(
                 "TimeSplitter",

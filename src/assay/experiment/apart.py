@@ -26,7 +26,7 @@ from ..base.errors import UsageError, plain
 from ..base.threads import one_blas_thread
 from .inputs import Inputs
 from .limits import Limits
-from .work import Bench, Failure, Outcome, Task, heard_warnings, outcomes
+from .work import FAILS, Bench, Failure, Outcome, Task, heard_warnings, outcomes
 
 LOOK = 0.02
 """Seconds between two looks at the child."""
@@ -113,7 +113,7 @@ class Apart:
                 [sys.executable, "-c", start, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=_errors(),
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
                 start_new_session=True,
             )
@@ -171,6 +171,15 @@ def packed(bench: Bench) -> bytes:
         ) from None
 
 
+def _errors() -> int:
+    """Where what learners print goes: standard error, for standard output is that of the results."""
+    try:
+        os.fstat(2)
+    except OSError:
+        return subprocess.DEVNULL
+    return 2
+
+
 def _exit_code(child: subprocess.Popen[bytes]) -> int | None:
     try:
         return child.wait(timeout=5.0)
@@ -192,10 +201,14 @@ def serve(descriptor: int) -> None:
     plan.splits, plan.y  # noqa: B018  made before the clock of the first task starts
     _bound_memory(plan.limits)
     link.send(None)
+    own = os.getpid()
     with one_blas_thread(), heard_warnings(), contextlib.suppress(EOFError, OSError):
         while True:
             task = link.recv()
-            for unit, value in outcomes(bench, task):
+            # Signals of the keyboard do not come here: who interrupts is the learner.
+            for unit, value in outcomes(bench, task, (*FAILS, KeyboardInterrupt)):
+                if os.getpid() != own:
+                    os._exit(1)  # a copy that a learner forked and came back from: its answers are told already
                 link.send((unit, value))
 
 

@@ -12,7 +12,7 @@ from ..base.errors import DataError, UsageError, plain
 from ..base.record import Record
 from ..base.words import count
 from ..evaluate import Evidence, bootstrap_interval, get_metric
-from .ledger import held_digest
+from .ledger import held_digest, held_rows, is_look_at
 from .results import Results
 from .runs import now, run_id
 from .store import Store, digest, without_nan
@@ -55,9 +55,10 @@ def open_holdout(results: Results, store: Store, learner: str | None = None) -> 
         learner = str(recommended)
     result = results.one(learner)
     run, opened = run_id(plan, results.code), now()
-    rows, seen_by = plan.held.tolist(), _seen_by(plan, store)
-    key, data = digest(plan.table.fingerprint, plan.target.name, rows), digest(plan.table.fingerprint, plan.target.name)
-    before = store.open_holdout(key, run, learner, opened, data=data, rows=rows)
+    rows, seen_by = held_rows(plan), _seen_by(plan, store)
+    data, earlier = (digest(name, plan.target.name) for name in (plan.table.rows_fingerprint, plan.table.fingerprint))
+    key = digest(data, rows)
+    before = store.open_holdout(key, run, learner, opened, data=data, rows=rows, earlier={earlier: plan.held.tolist()})
     if before is not None and (before["run"], before["learner"]) != (run, learner):
         told = _read(before["value"])
         found = "" if told is None else f"; {told.metric} was {told.scores[told.metric]:.4g}"
@@ -73,7 +74,9 @@ def open_holdout(results: Results, store: Store, learner: str | None = None) -> 
     if before is not None and (told := _read(before["value"])) is not None:
         return replace(told, again=True)
     look = _score(results, result, run, opened if before is None else str(before["opened"]), seen_by)
-    store.settle_holdout(key, json.dumps(look.to_dict(), ensure_ascii=False, allow_nan=False))
+    store.settle_holdout(
+        key if before is None else before["key"], json.dumps(look.to_dict(), ensure_ascii=False, allow_nan=False)
+    )
     return look
 
 
@@ -81,9 +84,7 @@ def _seen_by(plan: Any, store: Store) -> int:
     """How many other plans of the store were scored on rows that this plan set aside."""
     mine = held_digest(plan)
     return sum(
-        look["data"] == plan.table.fingerprint and look["target"] == plan.target.name and look["held"] != mine
-        for look in store.looks()
-        if look["plan"] != plan.fingerprint
+        is_look_at(plan, look) and look["held"] != mine for look in store.looks() if look["plan"] != plan.fingerprint
     )
 
 
@@ -117,7 +118,7 @@ def _score(results: Results, result: Any, run: str, opened: str, seen_by: int) -
     ).interval
     expected = float(np.mean(result.scores[metric.name]))
     inside = "as expected" if low <= expected <= high else "other than expected"
-    unseen = "nothing had seen" if not seen_by else "this comparison had not seen"
+    unseen = "no plan on this table had seen" if not seen_by else "this comparison had not seen"
     others = f" {count(seen_by, 'other plan')} of this store had seen some of them." if seen_by else ""
     words = (
         f"On {len(plan.held):,} rows that {unseen}, {result.title} scores {scores[metric.name]:.4f} in "

@@ -67,7 +67,7 @@ class Learner:
             return None
         if not plain_values:
             return None
-        base = self.entry.id if self.native else f"{cls.__module__}.{cls.__qualname__}"
+        base = self.entry.id if self.native else import_path(cls)
         return (f"{self.name}=" if self.name else "") + base + text
 
     def prototype(self, *, threads: int | None = None, seeds: Mapping[str, int] | None = None) -> Any:
@@ -139,6 +139,19 @@ def importable(cls: type) -> bool:
     return cls.__module__ != "__main__" and module is not None and getattr(module, cls.__qualname__, None) is cls
 
 
+def import_path(cls: type) -> str:
+    """The shortest name under which a class can be imported: by a public package rather than the module inside it.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> LogisticRegression.__module__, import_path(LogisticRegression)
+    ('sklearn.linear_model._logistic', 'sklearn.linear_model.LogisticRegression')
+    """
+    words = cls.__module__.split(".")
+    packages = (".".join(words[:end]) for end in range(1, len(words)))
+    shown = (name for name in packages if getattr(sys.modules.get(name), cls.__qualname__, None) is cls)
+    return f"{next(shown, cls.__module__)}.{cls.__qualname__}"
+
+
 def default_learners(task: str) -> list[Entry]:
     """The learners of the catalogue that are compared when none are named, in catalogue order.
 
@@ -204,12 +217,19 @@ def settle_learners(given: Any, task: str, seed: int, tune: Any = None) -> tuple
             if any(other.title == title for other in settled):
                 title = f"{title} {number}"
             learner = replace(learner, id=f"{learner.id}-{number}", title=title)
+        _check_parameters(learner)
         settled.append(learner)
     if not settled:
         raise ParameterError(
             "Plan", "parameter 'learners'", "must name at least one learner", way_out="`assay methods` lists them"
         )
     return tuple(settled)
+
+
+def _check_parameters(learner: Learner) -> None:
+    """Refuse a value that the method does not declare, under the name that the user knows the learner by."""
+    for name, declared in getattr(type(learner.estimator), "__parameters__", {}).items():
+        declared.check(learner.title, getattr(learner.estimator, name))
 
 
 def _settle_learner(item: Any, task: str, seed: int) -> Learner:
@@ -291,7 +311,7 @@ def _tuned(learner: Learner, asked: Tuned) -> Learner:
                 "search",
                 f"learner '{plain(learner.id)}'",
                 f"has no parameter '{plain(one.name)}'",
-                way_out=nearest(one.name, sorted(known)),
+                way_out=nearest(one.name, sorted(known), "its parameters are"),
             )
         declared = getattr(type(learner.estimator), "__parameters__", {}).get(one.name)
         if declared is not None:
@@ -350,7 +370,12 @@ def by_path(path: str, params: Mapping[str, Any]) -> Any:
     try:
         return cls(**params)
     except TypeError as error:
-        raise ParameterError("Plan", f"learner '{plain(path)}'", f"cannot be made ({plain(error, 200)})") from None
+        raise ParameterError(
+            "Plan",
+            f"learner '{plain(path)}'",
+            f"cannot be made ({plain(error, 200)})",
+            way_out=f'give its parameters with their values, such as {plain(path)}{{"parameter": 1}}',
+        ) from None
 
 
 def _from_estimator(estimator: Any, task: str) -> Learner:

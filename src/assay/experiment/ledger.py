@@ -165,17 +165,29 @@ class Ledger(Record):
 
 def looks_of(plan: Plan, known: Iterable[Mapping[str, str]]) -> Looks:
     """The looks at the rows of a plan's table, this one included, from those that a store knows."""
-    plans, settings = {plan.fingerprint}, set(settings_of(plan))
+    plans, settings = set(), set(settings_of(plan))
     for look in known:
-        if look["data"] == plan.table.fingerprint and look["target"] == plan.target.name:
+        if is_look_at(plan, look):
             plans.add(look["plan"])
             settings |= set(json.loads(look["settings"]))
-    return Looks(len(plans), len(settings))
+    return Looks(len(plans | {plan.fingerprint}) if plans else 1, len(settings))
+
+
+def is_look_at(plan: Plan, look: Mapping[str, str]) -> bool:
+    """Whether a look was at the rows of a plan's table and its target; earlier stores know them in one order only."""
+    return look["data"] in (plan.table.rows_fingerprint, plan.table.fingerprint) and look["target"] == plan.target.name
+
+
+def held_rows(plan: Plan) -> list[int]:
+    """The rows that a plan sets aside, as places in an order of the table that its rows settle, not the file."""
+    places = np.empty(plan.table.n_rows, dtype=np.int64)
+    places[np.argsort(plan.table.row_keys, kind="stable")] = np.arange(plan.table.n_rows)
+    return sorted(places[plan.held].tolist())
 
 
 def held_digest(plan: Plan) -> str:
     """Which rows a plan sets aside, as a digest; empty where it scores all."""
-    return digest(plan.held.tolist())[:16] if len(plan.held) else ""
+    return digest(held_rows(plan))[:16] if len(plan.held) else ""
 
 
 def settings_of(plan: Plan) -> list[str]:

@@ -57,7 +57,7 @@ def to_plain(value: Any, left_out: Callable[[str], bool] = lambda name: False, p
 
 def estimator_to_plain(estimator: Any, left_out: Callable[[str], bool], path: str = "") -> dict[str, Any]:
     """An estimator as its class and the parameters that differ from the defaults."""
-    from .learners import changed_parameters, importable
+    from .learners import changed_parameters, import_path, importable
 
     cls = type(estimator)
     if not importable(cls):
@@ -69,7 +69,7 @@ def estimator_to_plain(estimator: Any, left_out: Callable[[str], bool], path: st
             continue
         parts = _are_parts(value)
         kept[name] = _parts_to_plain(value, left_out, path) if parts else to_plain(value, left_out, f"{path}{name}__")
-    found = {"class": f"{cls.__module__}.{cls.__qualname__}"}
+    found = {"class": import_path(cls)}
     return found | ({"parameters": kept} if kept else {})
 
 

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ from ..base.words import percent
 from ..data import Table, audit, read_table
 from ..data.findings.rows import unlikely_copies
 from ..data.roles import nearest
+from ..data.time_order import time_order
 from ..evaluate import Design, Evidence, TimeSplitter, compare, default_metrics, get_metric, make_design
+from ..evaluate.metrics import Metric
 from ..evaluate.splitters import as_splitter, foreign_design
 from ..prepare import Preparation, step_for
 from ..prepare.bag_of_words import Words
@@ -178,7 +180,7 @@ class Plan:
                     "parameter 'drop'",
                     "must hold columns of the table other than the target",
                     f"got '{plain(name)}'",
-                    nearest(str(name), self.table.columns),
+                    nearest(str(name), [column for column in self.table.columns if column != self.target.name]),
                 )
         return tuple(dict.fromkeys(given))
 
@@ -230,7 +232,7 @@ class Plan:
                         f"parameter '{name}'",
                         "must be a column of the table other than the target",
                         f"got '{plain(given)}'",
-                        f"choose from {', '.join(plain(c, 30) for c in self.table.columns[:8])}",
+                        nearest(given, [column for column in self.table.columns if column != self.target.name]),
                     )
                 values = self.table.frame[given].to_numpy()
             else:
@@ -253,7 +255,10 @@ class Plan:
                     f"got {int(missing.sum())} missing",
                     "drop those rows first",
                 )
-            if values.dtype.kind == "O":
+            if name == "time":
+                column = self.time if isinstance(given, str) else None
+                values = time_order(values, self.table.roles.get(column), column)
+            elif values.dtype.kind == "O":
                 values = values.astype(str)
             found[name] = values
         if (
@@ -468,8 +473,9 @@ class Plan:
     def _coded(self) -> tuple[np.ndarray | None, np.ndarray]:
         if self.target.classes is None:
             return None, np.ascontiguousarray(self.labels, dtype=np.float64)
-        labels = self.labels.astype(str) if self.labels.dtype.kind == "O" else self.labels
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes, codes, counts = self.target.coded
+        if self.labels.dtype.kind == "O" or not counts.all():
+            classes, codes = np.unique(self.labels.astype(str), return_inverse=True)
         return classes, codes.astype(np.int64)
 
     @cached_property
@@ -568,7 +574,7 @@ class Plan:
                 f"table '{plain(self.table.name)}'",
                 f"must have at least {needed} rows with a target for {purpose}",
                 f"got {len(self.y)}",
-                "bring more rows",
+                "bring more rows" if self.choice is not None else "choose fewer folds, or bring more rows",
             )
         if self.classes is not None and np.count_nonzero(np.bincount(self.y) > 1) < 2:
             raise DataError(
@@ -714,9 +720,7 @@ def _settle_metrics(given: Any, plan: Plan) -> tuple[tuple[str, ...], str]:
                 way_out=f"for example {', '.join(default_metrics(task))}",
             )
         if catalogue.get_task(task).classes:
-            # A metric of one positive class refuses three here, before any fold is run.
-            codes = np.arange(n_classes)
-            metric.of(Evidence(codes, labels=codes, probabilities=np.eye(n_classes), classes=codes))
+            _try_metric(metric, n_classes)
         if not metric.decides and not settled:
             raise ParameterError(
                 "Plan",
@@ -727,6 +731,13 @@ def _settle_metrics(given: Any, plan: Plan) -> tuple[tuple[str, ...], str]:
         if metric.name not in settled:
             settled.append(metric.name)
     return tuple(settled), ""
+
+
+@lru_cache(maxsize=256)
+def _try_metric(metric: Metric, n_classes: int) -> None:
+    """A metric of one positive class refuses three here, before any fold is run."""
+    codes = np.arange(n_classes)
+    metric.of(Evidence(codes, labels=codes, probabilities=np.eye(n_classes), classes=codes))
 
 
 def _deciding(plan: Plan, usual: str) -> tuple[str, str]:

@@ -35,11 +35,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import catalogue
-from ..base.errors import DataError, plain
+from ..base.errors import AssayError, DataError, UsageError, plain
 from ..base.files import write_whole
 from ..data import DATASETS, Table, load_dataset, read_table
 from ..data.roles import nearest
-from .learners import Learner, settle_learners
+from .learners import Learner, import_path, settle_learners
 from .plain_values import NotPlain, estimator_to_plain, from_plain
 from .search import Tuned
 from .space import Space
@@ -55,6 +55,18 @@ _KEYS = {
     "test": ("alpha", "margin", "pairs", "race"),
     "limits": ("budget", "seconds", "memory"),
 }
+
+
+_SAID = {
+    "random_state": "design.seed",
+    "design": "design.name",
+    "time_limit": "limits.seconds",
+    "memory_limit": "limits.memory",
+    "budget": "limits.budget",
+    **{name: f"data.{name}" for name in ("target", "task", "groups", "time", "drop", "holdout")},
+    **{name: f"test.{name}" for name in ("alpha", "margin", "pairs", "race")},
+}
+"""Where a plan file says what a parameter of `Plan` is."""
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -143,7 +155,7 @@ def _step_record(step: Any, missing: list[str]) -> dict[str, Any]:
         said = estimator_to_plain(step, lambda name: _threads(name) or name == "random_state")
     except NotPlain as error:
         missing.append(f"step {type(step).__name__}: {error}")
-        return {"class": f"{type(step).__module__}.{type(step).__qualname__}"}
+        return {"class": import_path(type(step))}
     if entry is not None:
         said.pop("class")
         said = {"step": entry.id, **said}
@@ -217,7 +229,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     except OSError as error:
         raise DataError("plan", f"file '{plain(place, 200)}'", f"cannot be read ({error.strerror or error})") from None
     except ValueError as error:
-        raise DataError("plan", f"file '{plain(place, 200)}'", f"is not TOML or JSON ({plain(error, 120)})") from None
+        raise UsageError("plan", f"file '{plain(place, 200)}'", f"is not TOML or JSON ({plain(error, 120)})") from None
     check_record(record, place)
     return record
 
@@ -225,8 +237,8 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
 def check_record(record: Any, place: object = "plan") -> None:
     """Refuse what is no plan, naming the key that is wrong."""
 
-    def refuse(subject: str, rule: str, way_out: str = "") -> DataError:
-        return DataError("plan", f"{subject} in '{plain(place, 200)}'", rule, way_out=way_out)
+    def refuse(subject: str, rule: str, way_out: str = "") -> UsageError:
+        return UsageError("plan", f"{subject} in '{plain(place, 200)}'", rule, way_out=way_out)
 
     if not isinstance(record, Mapping):
         raise refuse("the whole", "must be a table of keys and values")
@@ -246,7 +258,9 @@ def check_record(record: Any, place: object = "plan") -> None:
         for key in value:
             if key not in _KEYS[name]:
                 raise refuse(
-                    f"key '{plain(f'{name}.{key}' if name else key)}'", "is not known", nearest(key, _KEYS[name])
+                    f"key '{plain(f'{name}.{key}' if name else key)}'",
+                    "is not known",
+                    nearest(key, _KEYS[name], "the keys are"),
                 )
     data = record.get("data")
     if not isinstance(data, Mapping) or not all(isinstance(data.get(key), str) for key in ("source", "target")):
@@ -263,10 +277,8 @@ def plan_of(record: Mapping[str, Any], table: Any = None, *, home: Path | None =
     `home` is where relative paths of data begin where the working folder has no such file. A table that is not the one
     the plan was made for, by its fingerprint, is refused unless `any_data`.
     """
-    from .plan import Plan
-
     check_record(record)
-    data, test, limits = record["data"], record.get("test", {}), record.get("limits", {})
+    data = record["data"]
     if table is None:
         table = load_table(data, home)
     known = data.get("fingerprint")
@@ -278,6 +290,18 @@ def plan_of(record: Mapping[str, Any], table: Any = None, *, home: Path | None =
             f"its fingerprint is {table.fingerprint[:12]} and was {plain(known, 12)}",
             "bring the old file back, or run it on the new one with --new-data",
         )
+    try:
+        return _plan(record, table)
+    except AssayError as error:
+        told = re.sub(r"^Plan: parameter '(\w+)'", lambda met: f"plan: key '{_SAID.get(met[1], met[1])}'", str(error))
+        raise type(error)(told) from None
+
+
+def _plan(record: Mapping[str, Any], table: Table) -> Any:
+    """The plan of a record on a table."""
+    from .plan import Plan
+
+    data, test, limits = record["data"], record.get("test", {}), record.get("limits", {})
     design = record.get("design", {})
     seed = design.get("seed", 0)
     return Plan(
@@ -323,7 +347,7 @@ def _learner(record: Mapping[str, Any], task: str | None = None, seed: int = 0) 
     parameters = {name: from_plain(value) for name, value in record.get("parameters", {}).items()}
     what = record.get("method", record.get("class"))
     if not isinstance(what, str):
-        raise DataError("plan", "a learner", "must have a method of the catalogue or a class to import")
+        raise UsageError("plan", "a learner", "must have a method of the catalogue or a class to import")
     learner: Any = (what, parameters) if parameters else what
     if "search" in record:
         learner = _tuned(learner, record["search"])
@@ -335,7 +359,7 @@ def _learner(record: Mapping[str, Any], task: str | None = None, seed: int = 0) 
 def _tuned(learner: Any, said: Any) -> Tuned:
     known = ("method", "folds", "trials", "levels", "space")
     if not isinstance(said, Mapping) or not set(said) <= set(known):
-        raise DataError("plan", "the search of a learner", f"may have {', '.join(known)} alone")
+        raise UsageError("plan", "the search of a learner", f"may have {', '.join(known)} alone")
     rest = {name: value for name, value in said.items() if name != "space"}
     return Tuned(learner, None if "space" not in said else Space.from_plain(said["space"]), **rest)
 

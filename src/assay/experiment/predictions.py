@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _kernels
 from ..base import Classifier
-from ..base.errors import DataError, UsageError
+from ..base.errors import DataError, UsageError, plain
 from ..base.folds import cut_at, row_lists
 from ..evaluate import Evidence, get_metric
 from ..evaluate.batch_metrics import fold_errors, fold_metric
@@ -27,20 +27,31 @@ class FoldPredictions:
 
     @classmethod
     def by(cls, model: Any, rows: Any, n_classes: int | None) -> FoldPredictions:
-        """What a fitted model says of these rows; a class that its training rows lacked has probability 0."""
+        """What a fitted model says of these rows; a class that its training rows lacked has probability 0. Answers of
+        other packages are not trusted: what is no number, no probability or no label is refused."""
+        if model is None:
+            raise DataError(
+                "the learner", "'fit'", "must return the fitted learner", "got None", "end it in return self"
+            )
         if n_classes is None:
-            return cls(_known(np.asarray(model.predict(rows), dtype=np.float64), rows, model, "predict"))
+            return cls(_answers(model, rows, "predict", 1))
         shares = None
         if hasattr(model, "predict_proba"):
-            known = np.asarray(model.classes_, dtype=np.int64)
-            shares = _known(np.asarray(model.predict_proba(rows), dtype=np.float64), rows, model, "predict_proba")
+            known = np.asarray(getattr(model, "classes_", np.arange(n_classes)), dtype=np.int64)
+            shares = _answers(model, rows, "predict_proba", known.shape[0])
+            if not isinstance(model, Classifier):
+                _check_shares(model, shares)
             if known.shape[0] != n_classes:
                 given, shares = shares, np.zeros((shares.shape[0], n_classes))
                 shares[:, known] = given
         if shares is not None and isinstance(model, Classifier):
             return cls(np.argmax(shares, axis=1), shares)
         # Other packages may predict by a rule of their own (a margin), which need not be the largest probability.
-        return cls(_known(np.asarray(model.predict(rows)).astype(np.int64), rows, model, "predict"), shares)
+        labels = _answers(model, rows, "predict", 1)
+        strange = labels[~np.isin(labels, np.arange(n_classes))]
+        if strange.size:
+            raise _refused(model, "predict", "must answer with labels of the training rows", f"got {strange[0]:g}")
+        return cls(labels.astype(np.int64), shares)
 
     @classmethod
     def of(cls, answer: np.ndarray, n_classes: int | None) -> FoldPredictions:
@@ -94,25 +105,48 @@ class FoldPredictions:
         return scores, None if n_classes is None else evidence.confusion.tolist()
 
 
-def _known(answers: np.ndarray, asked: Any, model: Any, method: str) -> np.ndarray:
-    """The answers of a model, one for each row, which must be numbers: one that says NaN has not predicted a row."""
-    if answers.shape[:1] != asked.shape[:1]:
-        raise DataError(
-            type(model).__name__,
-            f"'{method}'",
-            f"must answer for each of {asked.shape[0]:,} rows",
-            f"got an array of shape {answers.shape}",
-        )
-    missing = np.isnan(answers)
+SLACK = 1e-3
+"""By how much probabilities in single precision may miss the range from 0 to 1, and their sum 1."""
+
+
+def _refused(model: Any, method: str, rule: str, came: str) -> DataError:
+    return DataError(type(model).__name__, f"'{method}'", rule, came)
+
+
+def _answers(model: Any, rows: Any, method: str, width: int) -> np.ndarray:
+    """The answers of a model as numbers, one for each row, or `width` for each: one that says NaN has not predicted."""
+    given = np.asarray(getattr(model, method)(rows))
+    try:
+        answers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        first = plain(repr(given.ravel()[0].item() if given.size else given), 40)
+        raise _refused(
+            model, method, "must answer with what it was trained on, coded as numbers", f"got {first}"
+        ) from None
+    if width == 1 and method == "predict" and answers.shape == (rows.shape[0], 1):
+        answers = answers[:, 0]  # one column is as good as none
+    wanted = (rows.shape[0],) if method == "predict" else (rows.shape[0], width)
+    if answers.shape != wanted:
+        each = f"each of {rows.shape[0]:,} rows"
+        rule = f"must answer for {each}" if len(wanted) == 1 else f"must give {width} probabilities for {each}"
+        raise _refused(model, method, rule, f"got an array of shape {answers.shape}")
+    missing = np.isnan(answers.reshape(answers.shape[0], -1)).any(axis=1)
     if missing.any():
-        rows = int(missing.reshape(answers.shape[0], -1).any(axis=1).sum())
-        raise DataError(
-            type(model).__name__,
-            f"'{method}'",
-            "must answer with numbers",
-            f"got NaN for {rows:,} of {len(answers):,} rows",
-        )
+        came = f"got NaN for {int(missing.sum()):,} of {len(answers):,} rows"
+        raise _refused(model, method, "must answer with numbers", came)
     return answers
+
+
+def _check_shares(model: Any, shares: np.ndarray) -> None:
+    """Refuse probabilities that are none."""
+    low, high = float(shares.min(initial=0.0)), float(shares.max(initial=0.0))
+    if low < -SLACK or high > 1.0 + SLACK:
+        came = f"got {low if low < -SLACK else high:g}"
+        raise _refused(model, "predict_proba", "must give probabilities between 0 and 1", came)
+    sums = shares.sum(axis=1)
+    worst = float(sums[np.argmax(np.abs(sums - 1.0))]) if sums.size else 1.0
+    if abs(worst - 1.0) > SLACK:
+        raise _refused(model, "predict_proba", "must give probabilities that sum to 1 in each row", f"got {worst:g}")
 
 
 def _stacked(answers: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, slice]]:

@@ -31,7 +31,7 @@ from .model import PreparedModel
 from .plan import Learner, Plan
 from .predictions import FoldPredictions, Predictions
 from .store import without_nan
-from .tuning import Tuning, search_all_rows, with_setting
+from .tuning import Tuning, given_values, search_all_rows, with_setting
 
 SCHEMA = "assay.compare/1"
 
@@ -193,6 +193,7 @@ class Results:
             dict(sorted(result.trials.items(), key=lambda item: (item[0] is None, item[0] or 0))),
             np.array(outer),
             [(split.repetition, split.fold) for split in self.plan.splits],
+            given_values(result.learner),
         )
 
     def best_model(self, learner: str | None = None) -> PreparedModel:
@@ -352,9 +353,11 @@ class Results:
             comparison.best: comparison.summary[comparison.best],
             guessing.id: judged.summary[guessing.id] | {"verdict": verdict},
         }
-        best = guessing.id if verdict == "worse" else comparison.best
+        ahead = rows[comparison.best]["mean"] - rows[guessing.id]["mean"]
+        behind = verdict == "worse" or (ahead < 0 if comparison.greater_is_better else ahead > 0)
+        best = guessing.id if behind else comparison.best
         reason = not_beaten(best, guessing.id, said, rows, comparison.metric)
-        bet = comparison.best if verdict == "undecided" else ""
+        bet = comparison.best if verdict == "undecided" and not behind else ""
         return replace(comparison, recommendation={"id": bet, "reason": reason, "unbeaten": guessing.learner.entry.id})
 
     @property

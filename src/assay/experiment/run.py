@@ -215,10 +215,11 @@ def _units(plan: Plan, store: Store | None, views: bool, code: str | None = None
     code = code or (code_version() if store is not None else "")
     units = []
     for number, learner in enumerate(plan.learners):
+        title = learner.title
         for index, split in enumerate(plan.splits):
             key = plan.unit_key(learner, index, code) if store is not None else ""
-            what = f"{learner.title}, repetition {split.repetition + 1} fold {split.fold + 1}"
-            units += [*_trials(learner, Unit(number, index, key, what)), Unit(number, index, key, what)]
+            unit = Unit(number, index, key, f"{title}, repetition {split.repetition + 1} fold {split.fold + 1}")
+            units += [*_trials(learner, unit), unit]
         if not views:
             continue
         key = plan.unit_key(learner, None, code) if store is not None else ""
@@ -231,7 +232,7 @@ def _trials(learner: Learner, unit: Unit) -> list[Unit]:
     """The trials of a tuned learner that come before a unit."""
     count = 0 if learner.search is None else learner.search.count
     return [
-        replace(unit, key=unit.key and digest(unit.key, k), what=f"{unit.what}, setting {k + 1} of {count}", trial=k)
+        unit._replace(key=unit.key and digest(unit.key, k), what=f"{unit.what}, setting {k + 1} of {count}", trial=k)
         for k in range(count)
     ]
 
@@ -312,22 +313,23 @@ def _tasks(
     costs = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
     units_of = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
     fair = float(costs @ units_of) / jobs
+    parts = [jobs] * len(plan.learners)
+    for number in np.flatnonzero(units_of).tolist():
+        learner = plan.learners[number]
+        if getattr(learner.estimator, "_folds_in_one_pass", False) and plan.design.repetitions > 1:
+            parts[number] = 1
+        elif learner.entry.shares_folds:
+            parts[number] = min(jobs, math.ceil(1.1 * costs[number] * units_of[number] / fair))
     groups: dict[tuple[int, int], list[Unit]] = {}
     for unit in missing:
-        parts = jobs
-        one_pass = getattr(plan.learners[unit.learner].estimator, "_folds_in_one_pass", False)
-        if one_pass and plan.design.repetitions > 1:
-            parts = 1
-        elif plan.learners[unit.learner].entry.shares_folds:
-            parts = min(jobs, math.ceil(1.1 * costs[unit.learner] * units_of[unit.learner] / fair))
-        group = jobs if unit.split is None else _part(plan, unit.split, parts)
+        group = jobs if unit.split is None else _part(plan, unit.split, parts[unit.learner])
         groups.setdefault((unit.learner, group), []).append(unit)
     tried = [(unit, value) for unit, value in (values or {}).items() if unit.trial is not None]
     tasks = []
-    for (learner, _), units in groups.items():
+    for (number, _), units in groups.items():
         at = {unit.split for unit in units}
-        known = tuple((u.split, int(u.trial or 0), v) for u, v in tried if u.learner == learner and u.split in at)
-        tasks.append(Task(learner, tuple(units), costs[learner] * len(units), known))
+        known = tuple((u.split, int(u.trial or 0), v) for u, v in tried if u.learner == number and u.split in at)
+        tasks.append(Task(number, tuple(units), costs[number] * len(units), known))
     # The longest first keeps every thread busy to the end; a single thread may as well go in catalogue order.
     tasks.sort(key=lambda task: -task.cost if jobs > 1 else (task.units[0].split is None))
     return deque(tasks)

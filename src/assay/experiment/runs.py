@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import AssayWarning, DataError, plain
+from ..data import DATASETS
 from .ledger import Looks, held_digest, looks_of, settings_of
 from .plan import Plan
 from .plan_file import record_of, write_plan
@@ -49,9 +50,11 @@ def register(plan: Plan, store: Store | None, keys: list[str]) -> Iterator[Regis
     known = store.runs()
     for code, text in remarks(plan, known):
         warnings.warn(AssayWarning(code, text), stacklevel=4)
+    made = next((one["plan"] for one in known if one["id"] == run and _is_there(_source(one))), None)
     row = {
         "id": run,
-        "plan": json.dumps(record_of(plan), ensure_ascii=False, allow_nan=False),
+        # Asked for again on a copy of its table, a run keeps the name of the table that it was made with.
+        "plan": made or json.dumps(record_of(plan), ensure_ascii=False, allow_nan=False),
         "fingerprint": plan.fingerprint,
         "data": plan.table.fingerprint,
         "code": code_version(),
@@ -60,7 +63,8 @@ def register(plan: Plan, store: Store | None, keys: list[str]) -> Iterator[Regis
     }
     store.begin_run(row, keys)
     settings = json.dumps(settings_of(plan))
-    store.look(plan.fingerprint, plan.table.fingerprint, plan.target.name, settings, row["started"], held_digest(plan))
+    data = plan.table.rows_fingerprint
+    store.look(plan.fingerprint, data, plan.target.name, settings, row["started"], held_digest(plan))
     yield Registered(
         looks_of(plan, _until(store.looks(), plan.fingerprint)),
         lambda results: store.finish_run(
@@ -78,7 +82,9 @@ def _until(looks: list[dict[str, str]], plan: str) -> list[dict[str, str]]:
 def remarks(plan: Plan, known: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """What a user should know of earlier runs in the store: other code, other data under the same name."""
     said: list[tuple[str, str]] = []
-    others = [run for run in known if run["fingerprint"] == plan.fingerprint and run["code"] != code_version()]
+    # A run of this very id was made by this code, whatever the store says of it.
+    same = [run for run in known if run["fingerprint"] == plan.fingerprint and run["id"] != run_id(plan)]
+    others = [run for run in same if run["code"] != code_version()]
     if others:
         last = others[-1]
         said.append(
@@ -108,6 +114,10 @@ def _source(run: dict[str, Any]) -> str | None:
         return str(json.loads(run["plan"])["data"]["source"])
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _is_there(source: str | None) -> bool:
+    return source is not None and (source in DATASETS or Path(source).exists())
 
 
 @dataclass(frozen=True)
@@ -149,7 +159,7 @@ def stores_under(place: str | Path) -> list[Path]:
 
 
 def stored_runs(place: str | Path, *, results: bool = False) -> list[StoredRun]:
-    """The runs of a store, or of every store in a folder, in the order in which they began."""
+    """The runs of a store, or of every store in a folder, in the order in which they began last."""
     found: list[StoredRun] = []
     for path in stores_under(place):
         with Store(path, read_only=True) as store:
@@ -164,7 +174,7 @@ def stored_runs(place: str | Path, *, results: bool = False) -> list[StoredRun]:
 
 
 def find_run(place: str | Path, name: str) -> StoredRun:
-    """The run whose id begins with `name`; "last" is the one that began last."""
+    """The run whose id begins with `name`; "last" is the one that was begun, or asked for again, last."""
     known = stored_runs(place, results=True)
     if not known:
         raise DataError("runs", f"'{plain(place, 200)}'", "holds no run", way_out="name the folder of one, with --in")

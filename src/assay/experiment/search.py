@@ -19,6 +19,7 @@ import numpy as np
 
 from ..base.errors import ParameterError, UsageError, plain
 from ..base.randomness import Stream
+from ..base.words import count
 from .space import Space
 
 METHODS = ("random", "grid", "one-factor", "optuna")
@@ -114,15 +115,17 @@ class Search:
         said |= {"trials": int(self.trials)} if self.method in ("random", "optuna") else {"levels": int(self.levels)}
         return said | {"space": self.space.to_plain()}
 
-    def words(self) -> str:
-        """The search in words."""
+    def words(self, different: int | None = None) -> str:
+        """The search in words; `different` is how many settings were not equal to earlier ones."""
         how = {
             "grid": "every combination of levels",
             "random": "settings drawn at random",
             "one-factor": "one parameter at a time",
             "optuna": "Optuna's choice",
         }[self.method]
-        return f"{self.count} settings ({how}) on {self.folds} inner folds"
+        all_differ = different is None or different == self.count
+        settings = f"{self.count} settings" if all_differ else count(different or 0, "different setting")
+        return f"{settings} ({how}) on {self.folds} inner folds"
 
     def proposals(self, stream: Stream, greater_is_better: bool) -> Proposals:
         """The settings in the order in which they are tried."""

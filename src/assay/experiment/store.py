@@ -275,12 +275,15 @@ class Store:
 
     # -- runs ----------------------------------------------------------------------------------------------------
     def begin_run(self, run: Mapping[str, str], keys: Iterable[str]) -> None:
-        """Note a run (the columns of its row) and the units that it asks for; beginning again changes nothing."""
+        """Note a run (the columns of its row) and the units that it asks for; beginning again makes it the last
+        one."""
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO runs (id, plan, fingerprint, data, code, versions, started) "
                 "VALUES (:id, :plan, :fingerprint, :data, :code, :versions, :started) "
-                "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
+                # The id holds the code version, so that the code of a run of this id is that of who begins it.
+                "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, code = excluded.code, "
+                "started = excluded.started, rowid = (SELECT max(rowid) + 1 FROM runs)",
                 dict(run),
             )
             connection.executemany("INSERT OR IGNORE INTO run_units VALUES (?, ?)", ((run["id"], key) for key in keys))
@@ -306,8 +309,8 @@ class Store:
             connection.execute("UPDATE runs SET finished = ?, results = ? WHERE id = ?", (finished, results, run))
 
     def runs(self) -> list[dict[str, Any]]:
-        """The runs in the order in which they began: the columns of each but its results, how many units it asks for
-        (`units`), and how many of them are there (`done`)."""
+        """The runs in the order in which they were begun, or begun again: the columns of each but its results, how many
+        units it asks for (`units`), and how many of them are there (`done`)."""
         names = ("id", "plan", "fingerprint", "data", "code", "versions", "started", "finished")
         with self._reading() as connection:
             rows = connection.execute(f"SELECT {', '.join(names)} FROM runs ORDER BY rowid").fetchall()
@@ -354,20 +357,30 @@ class Store:
 
     # -- the final hold-out ----------------------------------------------------------------------------------------
     def open_holdout(
-        self, key: str, run: str, learner: str, opened: str, *, data: str = "", rows: Iterable[int] = ()
+        self,
+        key: str,
+        run: str,
+        learner: str,
+        opened: str,
+        *,
+        data: str = "",
+        rows: Iterable[int] = (),
+        earlier: Mapping[str, list[int]] | None = None,
     ) -> dict[str, Any] | None:
         """Open a hold-out part, these rows of a table, for one learner of one run; where it was opened already, or a
-        part of the same table that shares rows with it, the row that says by whom, and how many rows are `shared`."""
-        mine, names = set(rows), ("run", "learner", "opened", "value")
+        part of the same table that shares rows with it, the row that says by whom, and how many rows are `shared`.
+        `earlier` are the rows under other names of the table, by which a store may know them."""
+        mine, names = set(rows), ("key", "run", "learner", "opened", "value")
         with self._writing() as connection:
             row = connection.execute(f"SELECT {', '.join(names)} FROM holdouts WHERE key = ?", (key,)).fetchone()
             if row is not None:
                 return dict(zip(names, row, strict=True)) | {"shared": len(mine)}
             asked = f"SELECT rows, {', '.join(names)} FROM holdouts WHERE data = ? ORDER BY rowid"
-            for theirs, *row in connection.execute(asked, (data,)).fetchall() if data else ():
-                shared = mine.intersection(json.loads(theirs))
-                if shared:
-                    return dict(zip(names, row, strict=True)) | {"shared": len(shared)}
+            for name, own in [*([(data, mine)] if data else []), *(earlier or {}).items()]:
+                for theirs, *row in connection.execute(asked, (name,)).fetchall():
+                    shared = set(own).intersection(json.loads(theirs))
+                    if shared:
+                        return dict(zip(names, row, strict=True)) | {"shared": len(shared)}
             connection.execute(
                 "INSERT INTO holdouts (key, run, learner, opened, data, rows) VALUES (?, ?, ?, ?, ?, ?)",
                 (key, run, learner, opened, data, canonical(sorted(mine))),

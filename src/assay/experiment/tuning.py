@@ -25,10 +25,11 @@ from ..data.frames import frame_of
 from ..evaluate import TimeSplitter, get_metric, make_design
 from ..prepare import Chain
 from .inputs import Inputs, PreparedTable
-from .plain_values import from_plain, to_plain
+from .plain_values import NotPlain, from_plain, to_plain
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
 from .search import Search
+from .store import canonical
 
 
 # -- one search ---------------------------------------------------------------------------------------------------
@@ -130,15 +131,30 @@ def search_trials(inner: InnerFolds, known: Mapping[int, Mapping[str, Any]]) -> 
     search = inner._search
     better = get_metric(inner.plan.metrics[0]).greater_is_better
     proposals = search.proposals(Stream.of(inner.plan.random_state).child(_DRAWS), better)
+    given, tried = given_values(inner.learner), dict[str, dict[str, Any]]()
     number = 0
     while (asked := proposals.ask(number)) is not None:
         said = {name: to_plain(value) for name, value in asked.items()}
         trial = dict(known.get(number) or {})
         if trial.get("parameters") != said:
-            trial = _tried(inner, asked, said)
+            twin = tried.get(canonical(given | said))
+            # A setting that was tried before would score the same again.
+            made = _tried(inner, asked, said) if twin is None else twin | {"parameters": said, "fit_seconds": 0.0}
+            trial = made
             yield number, trial
+        tried.setdefault(canonical(given | said), trial)
         proposals.tell(number, trial["score"])
         number += 1
+
+
+def given_values(learner: Learner) -> dict[str, Any]:
+    """The parameters of a learner's space as the learner stands, as plain data; none where they are not plain."""
+    assert learner.search is not None
+    values = learner.estimator.get_params(deep=True)
+    try:
+        return {one.name: to_plain(values[one.name]) for one in learner.search.space.dimensions}
+    except NotPlain:
+        return {}
 
 
 _DRAWS = 0x5EA4C4
@@ -208,6 +224,14 @@ class Tuning(Record):
     """The score of the tuned learner on the test rows of each split."""
     places: list[tuple[int, int]] = field(default_factory=list)
     """Repetition and fold of each split."""
+    given: dict[str, Any] = field(default_factory=dict)
+    """The parameters of the space as the learner stood."""
+
+    @property
+    def different(self) -> int:
+        """How many different settings a search tried, at most."""
+        settings = [{canonical(self.given | t["parameters"]) for t in some.values()} for some in self.trials.values()]
+        return max(map(len, settings), default=0)
 
     @cached_property
     def best(self) -> dict[int | None, int | None]:
@@ -311,8 +335,9 @@ class Tuning(Record):
 
     def _words(self) -> str:
         said = [
-            f"Of {self.search.words()} the best scored a mean {self.metric} of {np.mean(self.inner):.4f} inside the "
-            f"training rows and {np.mean(self.outer):.4f} on rows it had not seen: an optimism of {self.optimism:+.4f}."
+            f"Of {self.search.words(self.different)} the best scored a mean {self.metric} of "
+            f"{np.mean(self.inner):.4f} inside the training rows and {np.mean(self.outer):.4f} on rows it had not "
+            f"seen: an optimism of {self.optimism:+.4f}."
         ]
         mattered = sorted(self.importance.items(), key=lambda item: -item[1])
         shown = [f"{name} ({100 * share:.0f} %)" for name, share in mattered[:3] if share >= 0.05]

@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ MOMENT = 0.02
 """Seconds for which finished predictions wait for those of further folds, to be scored with them."""
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """One learner on one fold, or on all rows (`split` None); of a learner that is tuned also each `trial` there."""
 
     learner: int
@@ -70,10 +69,11 @@ class Failure:
 
     @classmethod
     def of(cls, learner: Learner, error: BaseException) -> Failure:
-        """The sentence of an error; one that is not Assay's own is told with its kind."""
+        """The sentence of an error under the learner's title; one that is not Assay's own is told with its kind."""
         text = plain(error, 400)
         if isinstance(error, AssayError):
-            return cls(text)
+            said = text.removeprefix(f"{type(learner.estimator).__name__}: ").removeprefix(f"{learner.title}: ")
+            return cls(f"{learner.title}: {said}")
         text = text or "no message"
         return cls(f"{learner.title}: {type(error).__name__}: {text}" + ("" if text.endswith(".") else "."))
 
@@ -90,7 +90,11 @@ class Bench:
 Outcome = tuple[Unit, dict[str, Any] | Failure]
 
 
-def outcomes(bench: Bench, task: Task) -> Iterator[Outcome]:
+FAILS: tuple[type[BaseException], ...] = (Exception, SystemExit)
+"""What a learner may raise and fails by: one that asks the interpreter to end fails as any other."""
+
+
+def outcomes(bench: Bench, task: Task, fails: tuple[type[BaseException], ...] = FAILS) -> Iterator[Outcome]:
     """The values of a task's units as they are finished; after an error the rest of the learner's units fail with
     it."""
     learner = bench.plan.learners[task.learner]
@@ -99,7 +103,7 @@ def outcomes(bench: Bench, task: Task) -> Iterator[Outcome]:
         for unit, value in _values(bench, learner, task):
             done.add(unit)
             yield unit, value
-    except (Exception, SystemExit) as error:  # a learner that asks the interpreter to end fails as any other
+    except fails as error:
         for unit in task.units:
             if unit not in done:
                 yield unit, Failure.of(learner, error)
@@ -218,9 +222,9 @@ def _answers(said: Iterator[np.ndarray | None], folds: list[Fold], n_classes: in
     """The next answers: those that are there within a moment, and as many as may be scored together."""
     end, some, held = time.perf_counter() + MOMENT, [], 0
     each = n_classes or 1
-    for (_, test), answer in zip(folds, said):
+    for fold, answer in zip(folds, said):
         some.append(answer)
-        held += test.shape[0]
+        held += fold[1].shape[0]
         if max(held, len(some) * each) * each >= MOST_ANSWERS or time.perf_counter() > end:
             break
     return some

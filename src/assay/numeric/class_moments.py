@@ -118,11 +118,19 @@ class ClassStatistics:
 
 
 def _of_block(
-    block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, n_classes: int, **how: Any
+    block: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    n_classes: int,
+    nominal: np.ndarray,
+    sizes: np.ndarray,
+    shift: np.ndarray,
+    threads: int,
 ) -> tuple[np.ndarray, ...]:
     """The sums of one block of rows."""
-    found = ClassStatistics.of(block, codes, n_classes, weights, **how)
-    return found.class_weight, found.count, found.sum, found.square, found.tally
+    found = _kernels.class_moments(block, codes, n_classes, shift, nominal, sizes, weights, None, threads)
+    return tuple(found[name] for name in ("class_weight", "count", "sum", "square", "tally"))
 
 
 def _of_cells(

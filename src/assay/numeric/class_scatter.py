@@ -69,7 +69,7 @@ class ClassScatter:
             mine = np.flatnonzero(codes == k)
             shift[k] = _centre(table[mine[:: max(1, mine.size // _SAMPLE)]])
         for _ in range(2):
-            sums = functools.partial(_of_block, kind=kind, threads=threads, shift=shift)
+            sums = functools.partial(_of_block, kind=kind, threads=threads, shift=np.ascontiguousarray(shift))
             weight, first, products = table.total(sums, codes, weights)
             found = cls(weight, first, products, shift, kind)
             if not found._shift_is_far():
@@ -88,7 +88,7 @@ class ClassScatter:
         kind: str,
         threads: int,
     ) -> ClassScatter:
-        classes, d = shift.shape[0], values.shape[1]
+        classes = shift.shape[0]
         if kind == "diagonal":
             common = np.ascontiguousarray(shift.mean(axis=0))
             sums = ClassStatistics.of(
@@ -98,9 +98,7 @@ class ClassScatter:
         listed = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
         shift = np.ascontiguousarray(shift)
         grams = _kernels.class_grams(values, codes, classes, shift, weights, listed, threads)
-        grams = grams.reshape(classes, d + 1, d + 1)
-        products = grams[:, :-1, :-1].sum(axis=0)[None] if kind == "pooled" else grams[:, :-1, :-1].copy()
-        return cls(grams[:, -1, -1].copy(), grams[:, -1, :-1].copy(), products, shift, kind)
+        return cls(*_parts_of(grams, kind), shift, kind)
 
     @classmethod
     def of_folds(
@@ -211,8 +209,15 @@ def _of_block(
     block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shift: np.ndarray, kind: str, threads: int
 ) -> tuple[np.ndarray, ...]:
     """The sums of one block of rows."""
-    found = ClassScatter._around(shift, block, codes, weights, None, kind, threads)
-    return found.class_weight, found.sum, found.products
+    return _parts_of(_kernels.class_grams(block, codes, shift.shape[0], shift, weights, None, threads), kind)
+
+
+def _parts_of(grams: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weight, sums and products of each class from the sums of w z z' with z = [x - shift, 1], one below the other."""
+    size = grams.shape[1]
+    by_class = grams.reshape(-1, size, size)
+    products = by_class[:, :-1, :-1].sum(axis=0)[None] if kind == "pooled" else by_class[:, :-1, :-1].copy()
+    return by_class[:, -1, -1].copy(), by_class[:, -1, :-1].copy(), products
 
 
 def _samples(codes: np.ndarray, n_classes: int, rows: np.ndarray | None) -> list[np.ndarray]:

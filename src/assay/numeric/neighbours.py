@@ -170,7 +170,11 @@ class NeighbourIndex:
         own = rows == numbers[:, None]
         # A row with k or more earlier copies is not in its own list: then the last one goes.
         own[~own.any(axis=1), -1] = True
-        return rows[~own].reshape(-1, k), distances[~own].reshape(-1, k)
+        others = ~own
+        # One after the other, so that the first list is let go before the second is made again.
+        rows = rows[others].reshape(-1, k)
+        distances = distances[others].reshape(-1, k)
+        return rows, distances
 
     def nearest_of(
         self,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from .. import _kernels
 from ..base.threads import one_blas_thread
@@ -135,8 +135,10 @@ class Cholesky:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution for each column of `right`."""
-        half = solve_triangular(self.factor, right * self.scale[:, None], lower=True, check_finite=False)
-        return solve_triangular(self.factor, half, lower=True, trans="T", check_finite=False) * self.scale[:, None]
+        if not right.size:
+            return np.zeros(right.shape)
+        solution, _ = lapack.dpotrs(self.factor, right * self.scale[:, None], lower=1)
+        return solution * self.scale[:, None]
 
     def inverse_factor(self) -> np.ndarray:
         """F with F F' equal to the inverse of the matrix."""

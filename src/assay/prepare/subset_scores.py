@@ -160,7 +160,7 @@ class _Reader:
 
     def keeps_digits(self, fold: Fold, rest: np.ndarray, variation: np.ndarray) -> bool:
         """Whether the training rows are those left beside the test rows, and enough varies in their sums, `rest`."""
-        return _is_complement(*fold, self.rows.shape[0]) and bool(
+        return _is_complement(fold[0], fold[1], self.rows.shape[0]) and bool(
             (np.diag(self.centre(rest)[0]) >= LEAST_SHARE * variation).all()
         )
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from assay.base import batches as base_batches
+from assay.base.coded_rows import CodedPart, Coding
 from assay.base.errors import AssayError
 from assay.data import Batches, batches, batches_decoded
 from assay.models.linear import LogisticRegression, logistic_sample
@@ -27,11 +28,11 @@ def every_file_is_large(monkeypatch):
     monkeypatch.setattr(base_batches, "BLOCK_CELLS", 512)
 
 
-def table(seed: int = 1, classes: int = 2) -> pl.DataFrame:
+def table(seed: int = 1, classes: int = 2, rows: int = N) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, P)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 100.0, 0.0, -3.0]
+    X = rng.normal(size=(rows, P)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 100.0, 0.0, -3.0]
     slopes = rng.normal(size=(P, classes)) * 0.7
-    odds = (X - X.mean(axis=0)) / X.std(axis=0) @ slopes + rng.gumbel(size=(N, classes))
+    odds = (X - X.mean(axis=0)) / X.std(axis=0) @ slopes + rng.gumbel(size=(rows, classes))
     return pl.DataFrame({**{name: X[:, j] for j, name in enumerate(NAMES)}, "y": odds.argmax(axis=1)})
 
 
@@ -57,7 +58,9 @@ def assert_as_in_memory(source, frame, weight=None, **settings):
     found = LogisticRegression(**settings).fit_batches(source)
     rows = frame.filter(pl.col("y").is_not_null())
     weights = None if weight is None else rows[weight].to_numpy()
-    whole = LogisticRegression(**settings).fit(rows.select(NAMES), rows["y"].to_numpy(), weights)
+    whole = LogisticRegression(**settings | {"tol": min(1e-8, settings.get("tol", 1.0))}).fit(
+        rows.select(NAMES), rows["y"].to_numpy(), weights
+    )
     np.testing.assert_array_equal(found.classes_, whole.classes_)
     np.testing.assert_allclose(found.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(found.intercept_, whole.intercept_, rtol=1e-7, atol=1e-8)
@@ -253,3 +256,106 @@ def test_more_slots_than_the_ring_has_are_filled_in_turn(tmp_path):
     assert N // 512 > batches_decoded.SLOTS
     cells = [block.copy() for block in base_batches.read_ahead(found.parts[0].blocks())]
     np.testing.assert_array_equal(np.vstack(cells), frame.select(NAMES).to_numpy())
+
+
+# -- rows that are kept as codes, so that files are decoded once -------------------------------------------------------
+MANY, NEAR = 60_000, 1e-6
+"""Rows, and the accuracy that codes of so few have for sure; what is found is nearer."""
+
+
+@pytest.fixture
+def large_sample(monkeypatch):
+    """Half of the rows: the optimum of all of them is so near that codes tell the rest of the gradient."""
+    monkeypatch.setattr(logistic_sample, "STRETCHED_ROWS", MANY // 2)
+
+
+def passes(source: Counted) -> set[int]:
+    return {part._passes for part in source.seen.parts}
+
+
+@pytest.mark.parametrize("settings", [{}, {"C": 0.01}, {"fit_intercept": False}], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_codes_of_the_rows_take_the_place_of_the_second_decoding(tmp_path, large_sample, settings, weighted):
+    frame = table(5, rows=MANY).with_columns(
+        pl.Series("w", np.arange(MANY) % 4 + 0.5),
+        pl.when(pl.int_range(MANY) % 97 == 5).then(None).otherwise(pl.format("kind {}", "y")).alias("y"),
+    )
+    weight = "w" if weighted else None
+    source = Counted(kept(frame, tmp_path), "y", columns=NAMES, weight=weight)
+    assert_as_in_memory(source, frame, weight, tol=NEAR, **settings)
+    assert passes(source) == {1}
+
+
+def test_the_bits_of_a_fit_by_codes_are_the_same_for_any_number_of_threads(tmp_path, large_sample):
+    path, found = kept(table(5, rows=MANY), tmp_path), []
+    for jobs in (1, 2, 3):
+        source = Counted(path, "y", columns=NAMES)
+        found.append(LogisticRegression(tol=NEAR, n_jobs=jobs).fit_batches(source).coef_)
+        assert passes(source) == {1}
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_an_accuracy_beyond_that_of_codes_decodes_again(tmp_path, large_sample):
+    frame = table(5, rows=MANY)
+    source = Counted(kept(frame, tmp_path), "y", columns=NAMES)
+    assert_as_in_memory(source, frame, tol=1e-12)
+    assert source.seen.coded is not None and min(passes(source)) > 1
+
+
+def beyond_the_codes(frame: pl.DataFrame) -> pl.DataFrame:
+    """One cell that the sample does not have and that is too large for a code, near enough to fit with."""
+    return frame.with_columns(pl.when(pl.int_range(MANY) == 7).then(2.9).otherwise("x2").alias("x2"))
+
+
+def other_rows_in_the_sample(frame: pl.DataFrame) -> pl.DataFrame:
+    """The classes of rows that no sample sees follow another rule."""
+    few = pl.int_range(MANY) % 20_000 < 1000
+    return frame.with_columns(pl.when(few).then((pl.col("x0") < 0).cast(pl.Int64)).otherwise("y").alias("y"))
+
+
+@pytest.mark.parametrize("change", [beyond_the_codes, other_rows_in_the_sample, sorted_by_class, sorted_by_column])
+def test_rows_that_no_sample_tells_of_cost_passes_and_not_the_optimum(tmp_path, large_sample, change):
+    frame = change(table(6, rows=MANY))
+    source = Counted(kept(frame, tmp_path), "y", columns=NAMES)
+    assert_as_in_memory(source, frame)
+    if change is beyond_the_codes:
+        assert source.seen.coded is None
+
+
+def test_rows_are_not_kept_as_codes_where_they_are_many_or_read_again(tmp_path, large_sample, monkeypatch):
+    path = kept(table(5, rows=MANY), tmp_path)
+    source = Counted(path, "y", columns=NAMES)
+    LogisticRegression(penalty=None).fit_batches(source)
+    assert source.seen.coded is None
+    monkeypatch.setattr(logistic_sample, "CODED_BYTES", 2 * MANY * P - 1)
+    source = Counted(path, "y", columns=NAMES)
+    LogisticRegression().fit_batches(source)
+    assert source.seen.coded is None
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_error_of_codes_is_within_what_their_problem_says(intercept):
+    rng = np.random.default_rng(0)
+    n, p, key = 40_000, 3, 5
+    z, weights = rng.normal(size=(n, p)) * [1.0, 2.0, 0.5], rng.uniform(0.0, 2.0, n)
+    coding = Coding.within(np.zeros(p), np.ones(p), np.full(p, 1000.0), 2)
+    part = CodedPart(coding, key)
+    assert part.add(z[:25_000]) and part.add(z[25_000:])
+    table = np.column_stack([z, np.ones(n)]) if intercept else z
+    at, step = rng.normal(size=table.shape[1]), 0.3 * rng.normal(size=table.shape[1])
+    eta, delta = table @ at, table @ step
+    chance, there = 1.0 / (1.0 + np.exp(-eta)), 1.0 / (1.0 + np.exp(-eta - delta))
+    curve = chance * (1.0 - chance)
+    rho = weights * (there - chance - curve * delta)
+    change = np.logaddexp(0.0, eta + delta) - np.logaddexp(0.0, eta) - chance * delta - 0.5 * curve * delta**2
+    begin, sums = 0, None
+    for block in part.blocks():
+        of_block = weights[begin : begin + block.shape[0]]
+        found = logistic_sample.coded_block(block, of_block, coding, intercept, (at, step))
+        sums, begin = found if sums is None else base_batches.added(sums, found), begin + block.shape[0]
+    error = logistic_sample.error_of_codes(coding, (at, step), sums, float(weights.sum()), n)
+    off = np.abs(sums[3] - rho @ table)
+    assert (off <= error).all() and (off > 1e-6 * error).any()
+    np.testing.assert_allclose(sums[0], weights @ change, rtol=1e-3)
+    np.testing.assert_allclose(sums[3], rho @ table, rtol=1e-3, atol=0.5)

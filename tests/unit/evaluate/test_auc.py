@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from assay.base import DataError, ParameterError
 from assay.evaluate import bootstrap_interval, delong
 from assay.evaluate.auc import areas_and_covariance
+from assay.evaluate.result import number
 
 RNG = np.random.default_rng(0)
 
@@ -91,6 +92,15 @@ def test_open_ends_are_the_ends_of_the_scale():
     assert delong(y, scores, alternative="less").interval[0] == 0.0
     assert delong(y, scores, -scores, alternative="greater").interval[1] == 1.0
     assert delong(y, scores, -scores, alternative="less").interval[0] == -1.0
+
+
+def test_a_one_sided_sentence_says_the_end_that_is_a_bound():
+    y = np.arange(60) % 2
+    scores = np.random.default_rng(4).normal(size=60) + y
+    above, below = (delong(y, scores, alternative=side) for side in ("greater", "less"))
+    assert f"at least {number(above.interval[0])} with 95 % confidence" in above.sentence
+    assert f"at most {number(below.interval[1])} with 95 % confidence" in below.sentence
+    assert above.interval[0] < below.interval[1] and "confidence" not in delong(y, scores).sentence
 
 
 def test_the_sentence_names_the_better_one():

@@ -276,3 +276,16 @@ def test_an_estimate_beyond_all_replicates_counts_as_half_a_replicate_away():
     for estimate, z0 in ((1.0, bias), (-1.0, -bias)):
         expected = stats.norm.cdf(2 * z0 + stats.norm.ppf([0.1, 0.9]))
         assert bca_levels(replicates, estimate, no_skew, 0.1) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("metric", "truth", "found", "way_out"),
+    [
+        ("accuracy", [1] + [0] * 29, [0] * 30, "for a rate use wilson_interval"),
+        ("rmse", [100.0] + [0.0] * 29, [0.0] * 15 + [0.1] * 15, "judge by the mean or median absolute error"),
+    ],
+)
+def test_a_score_that_hangs_on_one_row_is_told_with_a_way_out_for_its_kind(metric, truth, found, way_out):
+    with pytest.warns(AssayWarning, match="one row makes .* of the variance") as told:
+        bootstrap_interval(np.array(truth), np.array(found), metric, random_state=0)
+    assert [str(one.message).endswith(f"collect more rows, or {way_out}.") for one in told] == [True]

@@ -166,3 +166,11 @@ def test_drawing():
     several = roc_curve(y, RNG.normal(size=(30, 3))).plot()
     assert len(several.ax_.get_legend().get_texts()) == 3
     plt.close("all")
+
+
+def test_what_is_shown_of_a_rejection_curve_is_the_curve_at_those_efficiencies():
+    """Signal 1 to 10 over background 0 to 9: at efficiency e, scores of 11 - 10 e and more, 10 e - 1 of 10 others."""
+    scores = np.concatenate([np.arange(1.0, 11.0), np.arange(0.0, 10.0)])
+    shown = rejection_curve(np.repeat([1, 0], 10), scores).to_markdown()
+    for efficiency, rejection in ((0.3, "5"), (0.5, "2.5"), (0.8, "1.43"), (0.9, "1.25")):
+        assert f"rejection at efficiency {efficiency} | {rejection}" in shown

@@ -180,3 +180,27 @@ def test_bad_input_gets_one_sentence(call, error, words):
     X, y = RNG.normal(size=(10, 2)), np.arange(10) % 2
     with pytest.raises(error, match=words):
         call(X, y)
+
+
+def test_what_is_shown_names_the_parts_of_the_loss():
+    squared = decompose_predictions([[0.1], [0.3]], [0.5], loss="squared").to_markdown()
+    assert "squared bias" in squared and "biased rows" not in squared and "net variance" not in squared
+    zero_one = decompose_predictions([["a"], ["b"], ["b"]], ["b"], loss="zero_one").to_markdown()
+    assert "squared bias" not in zero_one and "net variance" in zero_one and "biased rows" in zero_one
+
+
+@pytest.mark.parametrize(
+    ("predictions", "words"),
+    [
+        ([[0.1], [0.3]], "bias makes up 90 %"),  # bias (0.2 - 0.5)^2 = 0.09, variance 0.01
+        ([[0.4], [0.6]], "variance makes up 100 %"),
+        ([[0.0], [0.4]], "bias makes up 69.2 %"),  # bias 0.09, variance 0.04
+        ([[0.1], [0.7]], "variance makes up 90 %"),  # bias 0.01, variance 0.09
+    ],
+)
+def test_the_larger_part_is_told_with_its_share(predictions, words):
+    assert words in decompose_predictions(predictions, [0.5], loss="squared").sentence
+
+
+def test_of_a_perfect_learner_no_share_is_told():
+    assert "makes up" not in decompose_predictions([[0.5], [0.5]], [0.5], loss="squared").sentence

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assay.base import DataError, ParameterError, Stream, UsageError
 from assay.evaluate import BootstrapSplitter, bootstrap_error, no_information_error
+from assay.evaluate.error_estimates import _delta_error
 
 RNG = np.random.default_rng(0)
 
@@ -136,3 +137,30 @@ def test_bad_input_gets_one_sentence(call, error, words):
     X, y = two_classes(20, 1.0, RNG)
     with pytest.raises(error, match=words):
         call(X, y)
+
+
+def test_where_all_samples_lose_the_same_the_standard_error_is_that_of_the_rows():
+    """Efron and Tibshirani (1997), sec. 5: only the first term of their derivative, (2 + 1 / (n - 1)) (E_i - E) / n, is
+    left. Rows 0, 1, 2 have the errors 1/2, 0, 3/4 of mean 5/12."""
+    pairs = [(np.array([0, 0, 0]), np.array([1, 2])), (np.array([1, 1, 1]), np.array([0, 2]))]
+    found, errors = [np.array([0.0, 1.0]), np.array([0.5, 0.5])], np.array([0.5, 0.0, 0.75])
+    error = _delta_error(3, pairs, found, errors, 5 / 12, np.array([1.0, 1.0, 2.0]))
+    assert error == pytest.approx(2.5 / 3 * np.sqrt((1 / 12) ** 2 + (5 / 12) ** 2 + (1 / 3) ** 2))
+
+
+@pytest.mark.parametrize(("samples", "times"), [(100, 40), (4000, 1)])
+def test_a_loss_that_is_the_mean_of_the_sample_has_the_standard_error_of_a_mean(samples, times):
+    """For few samples too: what their number adds to the squared error is taken off again."""
+    rng, n = np.random.default_rng(7), 20
+    x = 2 + rng.exponential(size=n)
+
+    def squared_error() -> float:
+        drawn = [rng.integers(0, n, n) for _ in range(samples)]
+        pairs = [(rows, np.setdiff1d(np.arange(n), rows)) for rows in drawn]
+        found = [np.full(test.size, x[rows].mean()) for rows, test in pairs]
+        left_out = np.concatenate([test for _, test in pairs])
+        often = np.bincount(left_out, minlength=n).astype(float)
+        errors = np.bincount(left_out, weights=np.concatenate(found), minlength=n) / often
+        return _delta_error(n, pairs, found, errors, float(errors.mean()), often) ** 2
+
+    assert np.mean([squared_error() for _ in range(times)]) == pytest.approx(x.var() / n, rel=0.15)

@@ -35,3 +35,25 @@ def test_p_values_fall_with_the_statistic_and_lie_between_one_pair_and_all():
     for t in (1.0, 2.0, 4.0, 8.0):
         single = 2 * stats.t.sf(t, 9)
         assert single <= found.p_value(t) <= min(1.0, 10 * single) + 1e-12
+
+
+@pytest.mark.parametrize("shared", [0.3, 0.8])
+def test_what_all_estimates_share_cancels_in_their_differences(shared):
+    """Equal correlations leave the studentised range as it is, at any scale of the scores."""
+    covariance = 7.0 * (shared + (1 - shared) * np.eye(6))
+    found = MaxT(covariance, df=9)
+    assert found.critical(0.05) == pytest.approx(stats.studentized_range.ppf(0.95, 6, 9) / np.sqrt(2), rel=0.015)
+    for t in (1.5, 2.5, 3.5):
+        assert found.p_value(-t) == pytest.approx(stats.studentized_range.sf(t * np.sqrt(2), 6, 9), abs=0.01)
+
+
+def test_many_degrees_of_freedom_are_the_normal_range():
+    found = MaxT(np.eye(4), df=np.inf)
+    assert found.critical(0.05) == pytest.approx(stats.studentized_range.ppf(0.95, 4, np.inf) / np.sqrt(2), rel=0.015)
+
+
+def test_the_p_value_of_no_difference_is_1_and_of_an_endless_one_0():
+    for learners in (2, 3, 6):
+        found = MaxT(np.eye(learners), df=9)
+        assert found.p_value(0.0) == 1.0 and found.p_value(np.inf) == found.p_value(-np.inf) == 0.0
+    assert [MaxT(np.eye(k), df=9).pairs for k in (2, 3, 4, 6)] == [1, 3, 6, 15]

@@ -123,3 +123,17 @@ def test_bad_input_gets_one_sentence(call):
     with pytest.raises(AssayError) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_the_diagram_has_one_point_for_each_pair_at_the_mean_of_its_errors(votes):
+    given, y = votes
+    found = diversity(given[:3], y)
+    (line,) = found.chart().lines
+    errors = (given[:3] != y).mean(axis=1)
+    assert list(line.x) == pytest.approx([cohen_kappa_score(given[i], given[j]) for i, j in ((0, 1), (0, 2), (1, 2))])
+    assert list(line.y) == pytest.approx([errors[[i, j]].mean() for i, j in ((0, 1), (0, 2), (1, 2))])
+
+
+def test_a_row_whose_label_ties_has_the_margin_0_which_is_not_negative():
+    found = margin_distribution([[0.5, 0.5], [0.25, 0.75], [0.75, 0.25], [0.75, 0.25]], [0, 0, 0, 0], classes=[0, 1])
+    assert found.negative == 0.25 and found.margins.tolist() == [-0.5, 0.0, 0.5, 0.5] and found.mean == 0.125

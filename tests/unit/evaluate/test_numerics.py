@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from assay.base import DataError, ParameterError
 from assay.evaluate import autocorrelation, mean, standard_deviation
@@ -70,3 +71,12 @@ def test_squares_between_and_within_add_up():
 def test_mistakes_get_one_sentence(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_squares_between_over_within_are_the_f_of_scipy():
+    groups = [np.array([1.0, 2.0, 9.0]), np.array([3.0, 5.0]), np.array([7.0, 8.0, 8.5, 30.0])]
+    for shift in (0.0, -40.0, 1e6):
+        moved = [group + shift for group in groups]
+        between, within = one_way_squares(moved)
+        assert (between / 2) / (within / 6) == pytest.approx(stats.f_oneway(*groups).statistic, rel=1e-9)
+        assert between == pytest.approx(9 * np.concatenate(groups).var() - sum(g.size * g.var() for g in groups))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from assay.base import DataError
 from assay.evaluate import adjusted_rand, cluster_agreement
@@ -42,3 +43,41 @@ def test_the_interval_covers_the_index_of_many_rows():
 def test_labels_that_do_not_pair_are_refused(other):
     with pytest.raises(DataError, match="cluster_agreement"):
         cluster_agreement([1, 2, 3], other)
+
+
+def _index(shares):
+    row, column = shares.sum(axis=1), shares.sum(axis=0)
+    chance = (row**2).sum() * (column**2).sum()
+    return ((shares**2).sum() - chance) / (((row**2).sum() + (column**2).sum()) / 2 - chance)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_the_width_is_that_of_the_infinitesimal_jackknife(alpha):
+    """Each row's influence by moving a little weight to its cell, on a table with unequal margins."""
+    counts = np.array([[30, 5, 2], [6, 20, 4], [1, 17, 55]])
+    cells = np.repeat(np.arange(9), counts.ravel())
+    shares, n, step = counts / counts.sum(), counts.sum(), 1e-6
+    influence = np.empty(9)
+    for cell in range(9):
+        there = np.zeros((3, 3))
+        there.ravel()[cell] = 1
+        influence[cell] = (
+            (_index(shares + step * (there - shares)) - _index(shares - step * (there - shares))) / 2 / step
+        )
+    error = np.sqrt((shares.ravel() * influence**2).sum() / n)
+    found = cluster_agreement(cells // 3, cells % 3, alpha=alpha)
+    half = stats.norm.ppf(1 - alpha / 2) * error
+    assert found.interval == pytest.approx((found.adjusted_rand - half, found.adjusted_rand + half), rel=1e-5)
+
+
+def test_the_interval_stays_where_the_index_can_be():
+    """Few rows: the normal interval would pass 1 on one side, and -1 on the other."""
+    high = cluster_agreement([0, 0, 0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 1, 1], alpha=0.001)
+    assert high.interval[1] == 1.0 and high.interval[0] > -1
+    assert cluster_agreement([0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 0, 0, 0, 1], alpha=1e-12).interval == (-1.0, 1.0)
+
+
+def test_one_row_agrees_with_itself_and_none_is_refused():
+    assert cluster_agreement([3], ["a"]).counts == [[1]]
+    with pytest.raises(DataError, match="one label per row"):
+        cluster_agreement([], [])

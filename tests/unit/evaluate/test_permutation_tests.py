@@ -113,3 +113,24 @@ def test_the_level_of_the_label_test_is_kept():
 def test_mistakes_get_one_sentence(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_many_draws_are_as_many_as_asked_and_the_observed_one_is_counted_with_them():
+    """More cells than are drawn at once: the draws of both kinds of test still have the normal limit."""
+    d = np.random.default_rng(4).normal(0.2, 1, 40)
+    found = permutation_test(d, np.zeros(40), n_permutations=110_001)
+    normal = 2 * stats.norm.sf(abs(d.sum()) / np.sqrt((d**2).sum()))
+    assert found.details["arrangements"] == 110_002 and found.p_value == pytest.approx(normal, abs=0.01)
+    y = np.repeat([0, 1], 20)
+    guess = np.where(np.arange(40) % 3 == 0, 1 - y, y)
+    labels = permutation_test(y, guess, kind="labels", n_permutations=60_001)
+    right = int((guess == y)[y == 1].sum())
+    exact = stats.hypergeom.sf(right - 1, 40, 20, int(guess.sum()))
+    assert labels.p_value == pytest.approx(exact, abs=0.005) and labels.details["arrangements"] == 60_001
+
+
+def test_one_drawn_order_gives_a_half_or_one():
+    d = np.full(30, 0.3)
+    assert permutation_test(d, np.zeros(30), n_permutations=1, alternative="greater").p_value in (0.5, 1.0)
+    y = np.repeat([0, 1], 10)
+    assert permutation_test(y, y, kind="labels", n_permutations=1).p_value in (0.5, 1.0)

@@ -38,6 +38,15 @@ def test_mean_average_precision_is_the_mean_over_queries(decimals):
     assert mean_average_precision(relevant.ravel(), scores.ravel(), GROUPS) == pytest.approx(expected)
 
 
+def test_the_precision_of_one_relevant_row_is_one_over_its_place():
+    for place in range(1, 5):
+        relevant = (np.arange(1, 5) == place).astype(int)
+        assert mean_average_precision(relevant, [4.0, 3.0, 2.0, 1.0]) == pytest.approx(1 / place)
+    # Without any order it is the share of relevant rows.
+    assert mean_average_precision([1, 0, 0, 1], np.ones(4)) == pytest.approx(0.5)
+    assert mean_average_precision([1], [2.0]) == 1.0
+
+
 def test_order_of_rows_does_not_matter():
     order = RNG.permutation(N * QUERIES)
     flat = RELEVANCE.ravel(), SCORES.ravel()

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from assay.base import AssayWarning, DataError, DesignError, ParameterError
 from assay.evaluate import Design, DesignSplitter, make_design
-from assay.evaluate.resampling import rows_of
+from assay.evaluate.resampling import rows_of, stratified_assignment
 
 NAMES = ["5x2", "10-fold", "5-fold", "3x4", "10x10"]
 Y = np.array(["a"] * 37 + ["b"] * 21 + ["c"] * 13)
@@ -298,3 +298,22 @@ def test_rows_of_many_splits_are_those_of_each(name):
         np.testing.assert_array_equal(test, split.test)
         assert train.dtype == test.dtype == np.int64
     assert rows_of([]) == []
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_rows_are_dealt_in_turn_in_the_order_of_their_classes(classes):
+    codes = np.random.default_rng(3).integers(classes, size=101)
+    dealt = stratified_assignment(codes, 4, np.random.default_rng(5))
+    generator = np.random.default_rng(5)
+    shuffled = generator.permutation(101)
+    order = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    turn = generator.permutation(4)
+    np.testing.assert_array_equal(dealt[order], turn[np.arange(101) % 4])
+
+
+def test_rows_of_some_splits_are_those_of_each():
+    for splits in (make_design("3x4").splits(np.arange(30) % 3, True, 0), make_design("loo").splits(range(9), False)):
+        some = splits[1::2]
+        for split, (train, test) in zip(some, rows_of(some), strict=True):
+            np.testing.assert_array_equal(train, split.train)
+            np.testing.assert_array_equal(test, split.test)

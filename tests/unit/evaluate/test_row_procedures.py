@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.base import DataError
 from assay.evaluate import (
     cochran_q,
     compare,
@@ -94,3 +95,35 @@ def test_models_with_missing_predictions_are_left_out_and_named():
     broken[:3] = np.nan
     found = compare_predictions(VALUES, {**REGRESSED, "b": broken})
     assert found.left_out == [{"id": "b", "reason": "3 of 150 predictions are missing"}] and "b" not in found.summary
+
+
+def test_the_spread_of_hits_is_that_of_one_row():
+    summary = compare_predictions(Y, GUESSES).summary
+    for name, guess in GUESSES.items():
+        assert summary[name]["sd"] == pytest.approx(np.std(guess == Y))
+
+
+def test_mean_losses_stay_above_0_and_scores_of_seeds_have_students_interval():
+    rows = compare_predictions(VALUES, REGRESSED).summary["a"]
+    losses = (VALUES - REGRESSED["a"]) ** 2
+    assert rows["sd"] == pytest.approx(losses.std(ddof=1)) and rows["interval"][0] > 0
+    # On the scale of the logarithm: the error of the mean over the mean.
+    half = stats.t.ppf(0.975, 149) * stats.sem(losses) / losses.mean()
+    assert rows["interval"] == pytest.approx((losses.mean() * np.exp(-half), losses.mean() * np.exp(half)))
+    scores = {"a": [3.0, 5.0, 4.0, 9.0], "b": [1.0, 2.0, 2.5, 2.0]}
+    seeds = compare(scores, "seeds", metric="reward").summary["a"]
+    assert seeds["interval"] == pytest.approx(stats.t.interval(0.95, 3, 5.25, stats.sem(scores["a"])))
+    assert seeds["sd"] == pytest.approx(np.std(scores["a"], ddof=1)) and seeds["mean"] == 5.25
+
+
+@pytest.mark.parametrize("scores", [{"a": [1.0], "b": [2.0]}, {"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]}])
+def test_seeds_that_do_not_pair_or_are_too_few_are_refused(scores):
+    with pytest.raises(DataError, match="at least 2 seeds"):
+        compare(scores, "seeds", metric="reward")
+
+
+def test_the_omnibus_test_of_losses_needs_more_rows_than_learners():
+    def few(rows):
+        return compare_predictions(VALUES[:rows], {name: guess[:rows] for name, guess in REGRESSED.items()}).omnibus
+
+    assert few(3) is None and few(4) is not None

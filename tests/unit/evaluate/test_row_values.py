@@ -29,6 +29,43 @@ def test_a_mean_loss_has_the_losses_as_values():
     assert row_values(get_metric("log_loss"), evidence()) == pytest.approx(losses)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["log_loss", "brier", "f1", "roc_auc", "calibration_error"])
+def test_each_value_is_that_of_its_own_row(name, weighted):
+    """n M - (n - 1) M_(i), with M_(i) computed anew without row i; weights take the way over rows."""
+    metric, n = get_metric(name), 80
+    given = evidence()
+    if weighted:
+        given = Evidence(Y, probabilities=given.probabilities, classes=np.arange(2), sample_weight=np.ones(n))
+    expected = [
+        n * metric.of(evidence()) - (n - 1) * metric.of(evidence(np.delete(SHARE, i), np.delete(Y, i)))
+        for i in range(n)
+    ]
+    assert row_values(metric, given) == pytest.approx(np.array(expected), abs=1e-9)
+
+
+def test_too_few_rows_or_the_wrong_predictions_have_no_values():
+    accuracy = get_metric("accuracy")
+    assert row_values(accuracy, evidence(SHARE[:3], Y[:3])).shape == (3,)
+    assert row_values(accuracy, evidence(SHARE[:2], Y[:2])) is None
+    assert row_values(get_metric("log_loss"), Evidence(Y, labels=Y)) is None
+    # Without its only row of a class the area is undefined.
+    assert row_values(get_metric("roc_auc"), evidence(y=(np.arange(80) == 7).astype(np.int64))) is None
+
+
+def test_the_covariance_of_rows_is_numpys_over_n():
+    values = {"a": RNG.normal(size=30), "b": RNG.normal(size=30)}
+    assert covariance_of_rows(values) == pytest.approx(np.cov(np.vstack(list(values.values()))) / 30)
+
+
+def test_units_of_unequal_sizes_are_left_out_one_at_a_time():
+    """The jackknife variance of the mean: (g - 1) / g times the squared moves when a unit goes."""
+    values, units = RNG.normal(size=20), np.repeat(["p", "q", "r", "s"], [1, 4, 6, 9])
+    moves = np.array([values[units != u].mean() - values.mean() for u in "pqrs"])
+    expected = 3 / 4 * (moves**2).sum()
+    assert covariance_of_rows({"a": values}, units)[0, 0] == pytest.approx(expected)
+
+
 def test_the_variance_of_an_area_is_delongs():
     values = row_values(get_metric("roc_auc"), evidence())
     _, delong = areas_and_covariance(Y == 1, [SHARE])

@@ -185,3 +185,46 @@ def test_support_vectors_bound_the_leave_one_out_error():
     machine = SVC(kernel="linear", C=1.0).fit(X, y)
     error = 1 - cross_val_score(machine, X, y, cv=LeaveOneOut()).mean()
     assert 0 < error <= support_vector_bound(int(machine.n_support_.sum()), 40)
+
+
+def _close(risk):
+    assert risk > 0
+    return pytest.approx(risk, rel=1e-9, abs=0)  # risks are far below the usual absolute tolerance
+
+
+@pytest.mark.parametrize("dimension", [1, 4, 9])
+def test_the_growth_bounds_are_the_printed_ones_in_whole_numbers(dimension):
+    """4 Pi(2 N) exp(-N epsilon^2 / 8) of Vapnik and Chervonenkis; 2 Pi(2 N) 2^(-epsilon N / 2) of Blumer and others."""
+    n, epsilon = 20_000, 0.25
+    growth = growth_bound(2 * n, dimension)
+    agnostic = 4 * growth * math.exp(-n * epsilon**2 / 8)
+    assert pac_delta("vc", n=n, epsilon=epsilon, dimension=dimension, agnostic=True) == _close(agnostic)
+    n = 1500
+    without_error = 2 * growth_bound(2 * n, dimension) * 2 ** (-epsilon * n / 2)
+    assert pac_delta("vc", n=n, epsilon=epsilon, dimension=dimension, exact=True) == _close(without_error)
+
+
+def test_the_risk_of_a_finite_class_and_of_rectangles_is_the_union_bound():
+    assert pac_delta("finite", n=40, epsilon=0.3, n_hypotheses=50, exact=True) == pytest.approx(50 * 0.7**40)
+    assert pac_delta("finite", n=40, epsilon=0.3, n_hypotheses=50) == pytest.approx(50 * math.exp(-12))
+    assert pac_delta("finite", n=90, epsilon=0.3, n_hypotheses=50, agnostic=True) == pytest.approx(50 * math.exp(-16.2))
+    assert pac_delta("rectangle", n=90, epsilon=0.3, n_features=3, exact=True) == pytest.approx(6 * 0.95**90)
+    assert pac_delta("interval", n=90, epsilon=0.3) == pytest.approx(2 * math.exp(-13.5))
+    # One hypothesis, and one row.
+    assert pac_sample_size("finite", n_hypotheses=1, epsilon=0.5, delta=0.6) == 2
+    assert pac_delta("finite", n=1, epsilon=0.5, n_hypotheses=1, exact=True) == pytest.approx(0.5)
+
+
+def test_the_ends_of_what_can_be_asked():
+    assert growth_bound(0, 0) == 1 == growth_bound(5, 0) and growth_bound(1, 7) == 2
+    assert support_vector_bound(3, 3) == 1.0 and support_vector_bound(0, 1) == 0.0
+    assert vc_dimension("finite", n_hypotheses=1) == 0 and vc_dimension("half-space", n_features=1.0) == 2
+    assert [vc_dimension("stump", n_features=d) for d in (4, 5, 9, 10, 17, 18)] == [4, 5, 5, 6, 6, 7]
+    for bad in (True, 2.5, "3"):
+        with pytest.raises(ParameterError, match="integer >= 1"):
+            vc_dimension("ball", n_features=bad)
+    for lower, upper in ((0.0, math.inf), (-math.inf, 0.0), (1.0, 1.0)):
+        with pytest.raises(ParameterError, match="in order"):
+            hoeffding_bound(5, 0.1, lower=lower, upper=upper)
+    with pytest.raises(ParameterError, match="positive"):
+        hoeffding_bound(5, math.inf)

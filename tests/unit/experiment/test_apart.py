@@ -47,6 +47,23 @@ class Crashes(DummyClassifier):
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
+class Interrupts(DummyClassifier):
+    """Raises what the keyboard raises."""
+
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
+class Forks(DummyClassifier):
+    """Comes back from its fit twice, in two processes."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        os.fork()
+        print("fitted in", os.getpid())
+        return self
+
+
 class Fails(DummyClassifier):
     """Raises an error of its own."""
 
@@ -73,6 +90,17 @@ def test_a_learner_over_the_limits_is_stopped_with_a_sentence_and_the_others_go_
         assert found[result.id].error is None and found[result.id].view == result.view
         for name, scores in result.scores.items():
             assert np.array_equal(scores, found[result.id].scores[name])
+
+
+def test_a_learner_that_interrupts_or_forks_ends_neither_the_run_nor_the_others(capfd):
+    iris = load_dataset("iris")
+    learners = [Interrupts(), Forks(), "zero-r"]
+    found = run(Plan(iris, "species", learners=learners, design="3-fold", time_limit=90)).learners
+    assert found[0].error == "Interrupts: KeyboardInterrupt: no message."
+    assert found[1].error is None and found[2].error is None
+    assert np.array_equal(found[1].scores["accuracy"], found[2].scores["accuracy"])
+    said = capfd.readouterr()
+    assert "Traceback" not in said.err and "fitted in" in said.err and not said.out
 
 
 def test_what_cannot_be_sent_is_told_in_one_sentence():

@@ -62,7 +62,7 @@ def test_learners_have_names_and_import_paths(frame):
     assert plan.learners[3].estimator.C == 0.5
     words = [one.word for one in plan.learners]
     assert words[0] == 'k three=knn-classifier{"n_neighbors": 3}'
-    assert words[3] == 'half=sklearn.linear_model._logistic.LogisticRegression{"C": 0.5}'
+    assert words[3] == 'half=sklearn.linear_model.LogisticRegression{"C": 0.5}'
 
 
 def test_the_usual_learners_choose_their_own_complexity(frame):

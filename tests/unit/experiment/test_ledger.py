@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold
 from assay.base.errors import DataError, ParameterError, UsageError
 from assay.data import load_dataset
 from assay.experiment import Ledger, Plan, Store, open_holdout, run
+from assay.experiment.store import digest
 
 
 @pytest.fixture(scope="module")
@@ -123,19 +124,44 @@ def test_the_rows_set_aside_open_once(iris, tmp_path):
             open_holdout(other, store)
 
 
+def test_rows_in_another_order_are_the_same_rows(iris, tmp_path):
+    shuffled = iris.frame.select(reversed(iris.columns)).sample(fraction=1.0, shuffle=True, seed=7)
+    with Store(tmp_path / "s") as store:
+        plan = Plan(iris, "species", learners=["naive-bayes", "zero-r"], design="3-fold", holdout=0.3)
+        open_holdout(run(plan, store), store)
+        again = run(Plan(shuffled, "species", learners=["lda", "zero-r"], design="3-fold", holdout=0.3), store)
+        assert again.looks.plans == 2
+        with pytest.raises(DataError, match="of the 45 rows set aside were opened on"):
+            open_holdout(again, store)
+        other = iris.frame.with_columns(pl.col("petal_length") + 0.001)
+        fresh = run(Plan(other, "species", learners=["lda", "zero-r"], design="3-fold", holdout=0.3), store)
+        assert fresh.looks.plans == 1 and open_holdout(fresh, store).seen_by == 0
+
+
+def test_rows_that_were_opened_under_the_order_of_their_file_stay_opened(iris, tmp_path):
+    """A store of an earlier version knows the rows of a table by their places in the file."""
+    plan = Plan(iris, "species", learners=["naive-bayes", "zero-r"], design="3-fold", holdout=0.3)
+    with Store(tmp_path / "s") as store:
+        results = run(plan, store)
+        known = digest(plan.table.fingerprint, plan.target.name)
+        store.open_holdout("earlier", "another run", "lda", "2026-01-01", data=known, rows=plan.held[:5].tolist())
+        with pytest.raises(DataError, match="5 of the 45 rows set aside were opened on 2026-01-01 for learner 'lda'"):
+            open_holdout(results, store)
+
+
 def test_rows_set_aside_anew_open_only_where_none_was_opened_and_others_that_saw_them_are_told(iris, tmp_path):
     def compared(**how):
         return run(Plan(iris, "species", learners=["naive-bayes", "zero-r"], design="3-fold", **how), store)
 
     with Store(tmp_path / "s") as store:
         first = open_holdout(compared(holdout=0.1), store)
-        assert first.seen_by == 0 and "nothing had seen" in first.sentence
+        assert first.seen_by == 0 and "no plan on this table had seen" in first.sentence
         with pytest.raises(DataError, match="of the 75 rows set aside were opened on"):
             open_holdout(compared(holdout=0.5, random_state=5), store)
     with Store(tmp_path / "other") as store:
         compared()
         look = open_holdout(compared(holdout=0.2), store)
-        assert look.seen_by == 1 and "nothing had seen" not in look.sentence
+        assert look.seen_by == 1 and "no plan on this table had seen" not in look.sentence
         assert look.sentence.endswith("1 other plan of this store had seen some of them.")
 
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from assay import catalogue
 from assay.base.errors import AssayError, AssayWarning, DataError, ParameterError, UsageError
 from assay.data import Table, load_dataset, read_table
-from assay.experiment import Plan, default_learners, run
+from assay.experiment import Plan, Tuned, default_learners, run
 from assay.experiment.plan import describe_value
 from assay.models.baselines import ZeroRClassifier, ZeroRRegressor
 
@@ -328,3 +328,80 @@ def test_learners_by_name_are_pairs():
     table = load_dataset("iris")
     plan = Plan(table, "species", learners={"base": "zero-r", "dummy": DummyClassifier()})
     assert [learner.id for learner in plan.learners] == ["base", "dummy"]
+
+
+# -- the order in time ------------------------------------------------------------------------------------------------
+MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+          "December"]  # fmt: skip
+
+
+def _by_time(labels, **choices):
+    """A plan whose rows lie in the order of `labels`, twelve periods of ten rows, and are then shuffled."""
+    draw = np.random.default_rng(0)
+    order = draw.permutation(120)
+    frame = pl.DataFrame({"when": np.repeat(labels, 10)[order], "x": draw.normal(size=120), "y": draw.normal(size=120)})
+    return Plan(frame, "y", learners=["zero-r-regressor"], time="when", **choices), order // 10
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        MONTHS,
+        [f"{month}/2020" for month in range(1, 13)],
+        [f"2020-{month}" for month in range(1, 13)],
+        [f"{day}.3.2020" for day in range(1, 13)],
+        [str(number) for number in range(1, 13)],
+        [f"Q{1 + k % 4} {2018 + k // 4}" for k in range(12)],
+    ],
+)
+def test_models_are_tested_on_rows_after_their_own_however_time_is_written(labels):
+    plan, period = _by_time(labels)
+    assert plan.splits and all(period[split.train].max() < period[split.test].min() for split in plan.splits)
+
+
+def test_text_without_an_order_gives_no_order_in_time_until_its_order_is_told():
+    weeks = [f"week {k}" for k in range(1, 13)]
+    with pytest.raises(DataError, match="'when' gives no order in time.*got 'week .*a column of dates or numbers"):
+        _by_time(weeks)
+    frame = _by_time(MONTHS)[0].table.frame
+    with pytest.raises(DataError, match="'time' gives no order in time"):
+        Plan(frame, "y", learners=["zero-r-regressor"], time=np.repeat(["a", "b"], 60))
+    told = Table.from_frame(frame.with_columns(when=pl.Series(np.repeat(weeks, 10)))).with_roles(
+        {"when": ("ordinal", weeks)}
+    )
+    plan = Plan(told, "y", learners=["zero-r-regressor"], time="when")
+    assert all(split.train.max() < split.test.min() for split in plan.splits)
+
+
+def test_columns_offered_for_groups_are_those_that_may_be_taken(table):
+    with pytest.raises(UsageError) as error:
+        Plan(table, "bought", learners=["zero-r"], groups="nope")
+    assert "'size'" in str(error.value) and "'bought'" not in str(error.value)
+
+
+# -- ways out ---------------------------------------------------------------------------------------------------------
+class NeedsMore(DummyClassifier):
+    def __init__(self, depth):
+        self.depth = depth
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ({"learners": [("near", ("knn-classifier", {"n_neighbors": 0}))]}, r"^near: parameter 'n_neighbors' must be"),
+        (
+            {"learners": [f"{__name__}.NeedsMore"]},
+            r'cannot be made .*; give its parameters.*NeedsMore\{"parameter": 1\}',
+        ),
+        (
+            {"learners": [Tuned("knn-classifier", {"zzz": [1]})]},
+            "; its parameters are '",
+        ),
+        ({"groups": "colour", "design": "5-fold"}, "needs at least 5 groups; got 2; choose fewer folds"),
+        ({"design": "1000-fold"}, "got 60; choose fewer folds, or bring more rows"),
+        ({"time": np.zeros(60)}, "at least 2 times are needed"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_what_can(table, choices, told):
+    with pytest.raises(AssayError, match=told):
+        Plan(table, "bought", **{"learners": ["zero-r"], **choices}).splits  # noqa: B018

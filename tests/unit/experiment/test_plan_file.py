@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from assay.base.errors import AssayError, DataError
+from assay.base.errors import AssayError, DataError, UsageError
 from assay.data import load_dataset, read_table
 from assay.experiment import Plan, run
 from assay.experiment.plain_values import NotPlain, from_plain, to_plain
@@ -140,7 +140,7 @@ def test_what_only_python_can_say_is_named_and_refused(tmp_path):
     for part, plan in wanted.items():
         file = plan.save(tmp_path / "p.json")
         assert part in json.loads(file.read_text())["only_python"][0]
-        with pytest.raises(DataError, match="only Python can say"):
+        with pytest.raises(UsageError, match="only Python can say"):
             Plan.load(file)
 
 
@@ -156,14 +156,25 @@ def test_what_only_python_can_say_is_named_and_refused(tmp_path):
         ('[data]\nsource = "iris"\ntarget = "species"\n[[learners]]\nmethod = "zero-q"\n', "zero-q"),
         ('[data]\nsource = "iris"\ntarget = "species"\n[[learners]]\nclass = "os.system"\n', "os.system"),
         ('[data]\nsource = "iris"\ntarget = "species"\n[[learners]]\nname = "x"\n', "must have a method"),
-        ('[data]\nsource = "nowhere.csv"\ntarget = "species"\n', "does not exist"),
+        ('nonsense = 1\n[data]\nsource = "iris"\ntarget = "species"\n', "is not known; the keys are 'schema', "),
+        ('[data]\nsource = "iris"\ntarget = "species"\n[design]\nseed = -1\n', "plan: key 'design.seed' must be"),
+        ('[data]\nsource = "iris"\ntarget = "species"\n[limits]\nseconds = 0\n', "plan: key 'limits.seconds' must be"),
+        ('[data]\nsource = "iris"\ntarget = "species"\ngroups = "x"\n', "plan: key 'data.groups' must be"),
+        ('[data]\nsource = "iris"\ntarget = "species"\n[design]\nname = "3-folds"\n', "'3-folds' is not known"),
+        ('[data]\nsource = "iris"\ntarget = "species"\n[[learners]]\nmethod = "zero-r"\nsearch = {k = 1}\n', "alone"),
     ],
 )
-def test_a_broken_plan_is_told_in_one_sentence(tmp_path, text, told):
+def test_a_broken_plan_is_told_in_one_sentence_as_wrong_usage(tmp_path, text, told):
     (tmp_path / "p.toml").write_text(text)
     with pytest.raises(AssayError, match=told) as raised:
         Plan.load(tmp_path / "p.toml")
-    assert str(raised.value).count("\n") == 0
+    assert str(raised.value).count("\n") == 0 and raised.value.exit_code == 2
+
+
+def test_a_plan_whose_table_is_not_there_is_told_in_one_sentence_as_bad_data(tmp_path):
+    (tmp_path / "p.toml").write_text('[data]\nsource = "nowhere.csv"\ntarget = "species"\n')
+    with pytest.raises(DataError, match="does not exist"):
+        Plan.load(tmp_path / "p.toml")
 
 
 def test_a_plan_that_is_not_there_is_told_in_one_sentence(tmp_path):

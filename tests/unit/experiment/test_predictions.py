@@ -110,3 +110,49 @@ def test_numbers_of_many_folds_are_scored_as_each_by_itself():
         assert scores == FoldPredictions.of(answer, None).measure(y[test], names, None)[0]
         assert list(scores) == names
         assert confusion is None and said.predicted is answer
+
+
+# -- answers of other packages -----------------------------------------------------------------------------------------
+class Answering:
+    """A model that says what it is told to."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, labels, shares=None):
+        self.labels = labels
+        if shares is not None:
+            self.predict_proba = lambda rows: shares
+
+    def predict(self, rows):
+        return self.labels
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (
+            Answering(np.zeros(2), np.full((2, 2), 3.0)),
+            "'predict_proba' must give probabilities between 0 and 1; got 3",
+        ),
+        (Answering(np.zeros(2), np.full((2, 2), -0.5)), "must give probabilities between 0 and 1; got -0.5"),
+        (Answering(np.zeros(2), np.full((2, 2), 0.3)), "must give probabilities that sum to 1 in each row; got 0.6"),
+        (Answering(np.zeros(2), np.full((2, 7), 1 / 7)), "must give 2 probabilities for each of 2 rows; got an array"),
+        (Answering(np.zeros(2), np.full((2, 2), np.nan)), "must answer with numbers; got NaN for 2 of 2 rows"),
+        (Answering(np.array([0.0, np.nan])), "'predict' must answer with numbers; got NaN for 1 of 2 rows"),
+        (Answering(np.zeros(1)), "must answer for each of 2 rows"),
+        (Answering(None), "'predict' must answer"),
+        (Answering(np.array(["martian"] * 2)), "must answer with what it was trained on.*got 'martian'"),
+        (Answering(np.array([0, 5])), "must answer with labels of the training rows; got 5"),
+        (Answering(np.array([0.5, 0])), "must answer with labels of the training rows; got 0.5"),
+        (None, "'fit' must return the fitted learner; got None"),
+    ],
+)
+def test_answers_that_are_none_are_refused_in_a_sentence(model, sentence):
+    with pytest.raises(DataError, match=sentence):
+        FoldPredictions.by(model, np.zeros((2, 1)), 2)
+
+
+def test_a_column_of_labels_and_probabilities_in_single_precision_are_taken():
+    shares = np.array([[0.1, 0.9], [2 / 3, 1 / 3]], dtype=np.float32)
+    found = FoldPredictions.by(Answering(np.array([[1], [0]]), shares), np.zeros((2, 1)), 2)
+    assert found.predicted.tolist() == [1, 0] and np.allclose(found.probabilities, shares)

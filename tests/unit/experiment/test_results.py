@@ -156,6 +156,16 @@ def test_a_learner_that_was_not_shown_to_beat_guessing_is_called_no_more_than_a_
             results.best_model()
 
 
+def test_a_learner_behind_guessing_is_no_bet():
+    """A mean below the baseline's is named by nobody, even where the difference is not shown."""
+    draw = np.random.default_rng(3)
+    table = pl.DataFrame({"a": draw.normal(size=40), "y": ["x"] * 24 + ["z"] * 16})
+    results = run(Plan(table, "y", learners=["knn-classifier"], design="10-fold"))
+    told, mean = results.comparison.recommendation, results.comparison.summary["knn-classifier"]["mean"]
+    assert mean < 0.6 and told["id"] == ""
+    assert told["reason"].endswith("which has the best score.") and "bet" not in str(results)
+
+
 def test_undecided_against_guessing_keeps_the_best_bet_and_no_better_keeps_guessing():
     """Undecided is not equal: a linear truth on few rows stays with its learner, and the sentence says so."""
     draw = np.random.default_rng(13)

@@ -257,7 +257,7 @@ def test_a_learner_that_ends_the_interpreter_or_says_nothing_fails_alone(jobs, i
     assert "SaysNothing" in results.failed[1].error and "got NaN for" in results.failed[1].error
     assert (
         results.failed[2].error
-        == "AnswersOnce: 'predict_proba' must answer for each of 75 rows; got an array of shape (1, 3)."
+        == "AnswersOnce: 'predict_proba' must give 3 probabilities for each of 75 rows; got an array of shape (1, 3)."
     )
 
 
@@ -648,3 +648,9 @@ def test_the_constant_shares_one_matrix_on_a_table_of_labels_and_gaps(mixed):
     for split, accuracy in zip(plan.splits, np.ravel(scores["accuracy"]), strict=True):
         most = np.bincount(plan.y[split.train]).argmax()
         assert accuracy == np.mean(plan.y[split.test] == most)
+
+
+def test_a_learner_that_fails_is_told_under_the_name_that_the_user_gave(iris):
+    learners = [("near", ("knn-classifier", {"n_neighbors": 149})), "zero-r"]
+    (failed,) = run(Plan(iris, "species", learners=learners, design="3-fold")).failed
+    assert failed.error.startswith("near: n_neighbors=149 needs"), failed.error

@@ -18,7 +18,7 @@ from assay.base.errors import AssayWarning, DataError
 from assay.cli.main import assay
 from assay.data import load_dataset, read_table
 from assay.experiment import Plan, Store, Tuned, find_run, load_results, run, stored_runs
-from assay.experiment.runs import differences, export
+from assay.experiment.runs import differences, export, run_id
 
 
 def command(*words):
@@ -150,14 +150,16 @@ def test_pruning_keeps_what_other_runs_need(tmp_path):
     assert json.loads(out)["units"] == 4, "those of ZeroR: three folds and all rows"
     (kept,) = stored_runs(path, results=True)
     assert load_results(kept).to_dict() == kept.results
+    assert "1 run is gone, with " in command("runs", "prune", kept.id, "--in", str(path))[2]
     assert command("runs", "check", "--in", str(path))[0] == 0
 
 
 def test_the_final_look_from_the_command_line(tmp_path):
     words = ["compare", "iris", "-t", "species", "-m", "zero-r,naive-bayes", "--design", "3-fold", "--holdout", "0.2"]
     assert command(*words, "--out", str(tmp_path / "r"), "-q")[0] == 0
-    code, out, _ = command("runs", "open", "--in", str(tmp_path / "r"), "--yes")
-    assert code == 0 and "On 30 rows that nothing had seen, Naive Bayes" in out
+    code, out, err = command("runs", "open", "--in", str(tmp_path / "r"), "--yes")
+    assert f"run {find_run(tmp_path / 'r', 'last').id} set aside of iris, target 'species'" in err
+    assert code == 0 and "On 30 rows that no plan on this table had seen, Naive Bayes" in out
     code, again, err = command("runs", "open", "last", "--in", str(tmp_path / "r"), "--json")
     assert code == 0 and json.loads(again)["again"] and json.loads(again)["sentence"] in out
     code, _, err = command("runs", "open", "--learner", "zero-r", "--in", str(tmp_path / "r"), "--yes")
@@ -177,6 +179,36 @@ def test_other_code_is_told_and_nothing_of_it_is_mixed_in(tmp_path, monkeypatch)
     assert again.reused == 0 and again.to_dict() == told
     old, new = sorted(stored_runs(path, results=True), key=lambda one: one.same_code)
     assert not old.same_code and new.same_code and load_results(old).to_dict() == old.results
+
+
+def test_the_last_run_is_the_one_asked_for_last_under_the_name_it_was_made_with(tmp_path):
+    frame, first, second = load_dataset("iris").frame, tmp_path / "a.csv", tmp_path / "b.csv"
+    for path in (first, second):
+        frame.write_csv(path)
+
+    def ask(path, learner):
+        plan = Plan(read_table(path), "species", learners=[learner], design="3-fold")
+        run(plan, tmp_path / "s")
+        return run_id(plan)
+
+    one, two = ask(first, "zero-r"), ask(first, "one-r")
+    assert find_run(tmp_path / "s", "last").id == two
+    assert ask(second, "zero-r") == one and find_run(tmp_path / "s", "last").id == one
+    assert {run.plan["data"]["source"] for run in stored_runs(tmp_path / "s")} == {str(first)}
+    first.unlink()
+    ask(second, "zero-r")
+    assert load_results(find_run(tmp_path / "s", "last")).reused  # from the copy, since the first file is gone
+
+
+def test_a_run_of_this_code_is_not_told_to_be_of_other_code_whatever_the_store_says(tmp_path, recwarn):
+    plan = Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold")
+    run(plan, tmp_path / "s")
+    with sqlite3.connect(tmp_path / "s") as connection:
+        connection.execute("UPDATE runs SET code = 'edited'")
+    assert run(plan, tmp_path / "s").reused and not [w for w in recwarn if "W403" in str(w.message)]
+    assert find_run(tmp_path / "s", "last").same_code
+    code, out, err = command("runs", "prune", "--other-code", str(tmp_path / "s"))
+    assert code == 0 and not out and "0 runs" in err and len(stored_runs(tmp_path / "s")) == 1
 
 
 def test_changed_data_are_told_and_nothing_is_mixed_in(tmp_path):

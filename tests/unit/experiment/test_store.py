@@ -212,8 +212,8 @@ def test_runs_are_kept_and_forgotten_with_the_units_that_nobody_else_asks_for(tm
         store.put([(key, "", {"n": 1}) for key in "abc"])
         store.begin_run(RUN, "ab")
         store.begin_run({**RUN, "id": "r2"}, "bc")
-        store.begin_run({**RUN, "started": "2027"}, "ab")  # again: the first beginning counts
-        assert [run["started"] for run in store.runs()] == ["2026-01-01"] * 2
+        store.begin_run({**RUN, "started": "2027"}, "ab")  # again: now it is the last one
+        assert [(run["id"], run["started"]) for run in store.runs()] == [("r2", "2026-01-01"), ("r1", "2027")]
         store.finish_run("r1", "2026-01-02", '{"x": 1}')
         assert store.results_of("r1") == '{"x": 1}' and store.results_of("r2") is None
         assert store.forget(["r1"]) == 1
@@ -245,7 +245,14 @@ def test_a_holdout_opens_once(tmp_path):
     with Store(tmp_path / "s") as store:
         found = store.open_holdout("h", "r2", "lasso", "2027-01-01")
         value = '{"accuracy": 0.9}'
-        assert found == {"run": "r1", "learner": "ridge", "opened": "2026-01-01", "value": value, "shared": 0}
+        assert found == {
+            "key": "h",
+            "run": "r1",
+            "learner": "ridge",
+            "opened": "2026-01-01",
+            "value": value,
+            "shared": 0,
+        }
         store.settle_holdout("h", '{"accuracy": 1.0}')
         assert store.open_holdout("h", "r2", "lasso", "")["value"] == '{"accuracy": 0.9}'
 

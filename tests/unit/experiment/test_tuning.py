@@ -363,3 +363,14 @@ def test_a_rare_class_that_some_inner_folds_lack_does_not_end_the_search():
 def test_a_tuned_learner_is_not_tuned_again(iris):
     with pytest.raises(UsageError, match="is tuned already"):
         Plan(iris, "species", learners=[Tuned(Tuned("knn-classifier"))], design="3-fold")
+
+
+def test_equal_settings_are_tried_once_and_counted_once(monkeypatch):
+    tuned = Tuned("knn-classifier", {"n_neighbors": [5, 7]}, "random", trials=8, folds=2)
+    plan = Plan(load_dataset("iris"), "species", learners=[tuned], design="3-fold")
+    tried, own = [], InnerFolds.scores
+    monkeypatch.setattr(InnerFolds, "scores", lambda self, asked: tried.append(dict(asked)) or own(self, asked))
+    told = run(plan, views=False).tuning(plan.learners[0].id)
+    assert len(tried) == 3 * 2  # as given, which is 5, and 7, in each fold
+    assert told.sentence.startswith("Of 2 different settings (settings drawn at random) on 2 inner folds")
+    assert all(len(trials) == 8 for trials in told.trials.values())

@@ -30,7 +30,7 @@ constexpr int kernel_count = 3;
 // weights: one per row of the table, or null for ones; bandwidths: one per query; left_out: a row for each query (-1 for
 // none), or null.
 void log_kernel_sums(const neighbours::KdTreeView& tree, Kernel kernel, const double* weights,
-                     Matrix<const double> queries, const double* bandwidths, const std::int64_t* left_out,
+                     Matrix<const double> queries, Vector<const double> bandwidths, const std::int64_t* left_out,
                      double tolerance, double* sums, int threads);
 
 // Shares each row linearly among the 2^d grid points around it. grid (OUT): sizes[0] x ... x sizes[d-1], C-ordered, filled

@@ -61,13 +61,24 @@ struct ElasticNetTask {
     bool trace;                     // keep the objective after every sweep of the first problem
 };
 
+// One solution: the coefficients that are not zero.
+struct ElasticNetPoint {
+    std::vector<index_t> columns;
+    std::vector<double> values;
+};
+
 struct ElasticNetSolution {
-    std::vector<double> coefficients;   // problems x alphas x p
+    std::vector<ElasticNetPoint> points;  // problems x alphas: few columns of a wide table are active
     std::vector<double> gaps;           // problems x alphas
     std::vector<std::int32_t> sweeps;   // problems x alphas
     std::vector<double> objective;      // trace: value after each sweep
     std::vector<std::int32_t> traced;   // trace: number of the penalty of each value
     bool finite = true;                 // false, and nothing solved, if the square of a column overflows
+
+    // Columns with a coefficient in some solution, ascending.
+    std::vector<index_t> used() const;
+    // problems x alphas x p, with every coefficient written out.
+    std::vector<double> coefficients(index_t p) const;
 };
 
 // Moments of one problem divided by its weight, around the mean: gram p x p, cross p, y_squares.

@@ -13,8 +13,8 @@
 // or null; OUT log_likelihood S (minus infinity where no path can make a sequence), filtered and smoothed n x k (may be
 // null), starts k and moves k x k (both or neither; weighted sums over sequences). States are padded to 4, 8 or 16.
 // Eight sequences of like length run side by side, a lane for each; a sequence of which a step must be taken again, a very long
-// one and one with a lag run alone. Groups are cut into fixed chunks whose sums are merged in order. Cost n k^2, memory 16 k rows
-// of the longest sequence for each thread.
+// one and one with a lag run alone. Groups are cut into fixed chunks whose sums are merged in order. Cost n k^2; memory of eight
+// sequences: 2,048 k numbers and 8 for each row of the longest; of one that runs alone: 4 k for each of its rows.
 #pragma once
 
 #include <cstdint>
@@ -35,30 +35,42 @@ struct PassResult {
     double* smoothed = nullptr;
     double* starts = nullptr;
     double* moves = nullptr;
-    double* counts = nullptr;  // of symbols, with starts and moves
+    double* counts = nullptr;   // of symbols, with starts and moves
+    double* moments = nullptr;  // of rows of normal distributions, with starts and moves
 };
 
-// Where rows are symbols: their codes; `logs` then has a row for each of the `count` symbols instead of each row.
+// Where rows are symbols: their codes; `logs` then has a row for each of the `count` symbols instead of each row. A negative
+// code is a missing symbol, for which the last row of `logs` stands.
 struct Symbols {
     const std::int64_t* codes = nullptr;
     index_t count = 0;
+    index_t row(index_t t) const { return codes[t] < 0 ? count - 1 : codes[t]; }
 };
 
-// lag < 0: smoothed by the whole sequence.
+// k normal distributions of the rows of a table: constants k (terms of the log density without x), means k x d, whitening
+// k x d x d lower triangular (k x d if diagonal).
+struct Normals {
+    Matrix<const double> rows;
+    bool diagonal = false;
+    const double* constants = nullptr;
+    const double* means = nullptr;
+    const double* whitening = nullptr;
+};
+
+// lag < 0: smoothed by the whole sequence. `smoothed` may be `logs`. With `normals`, log densities are found where they are used,
+// `logs` is not read, and moments are those of gaussian_moments.
 void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
-              const double* weights, index_t lag, const PassResult& out, int threads);
+              const double* weights, index_t lag, const PassResult& out, int threads, const Normals* normals = nullptr);
 
 // Viterbi: the likeliest path of each sequence (the first state among equals) and its log probability with the rows.
 void hmm_decode(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Chain& chain, std::int64_t* path,
                 double* log_probability, int threads);
 
-// log N(x; m_c, S_c) of every row for k components: constants k (terms without x), means k x d, whitening k x d x d lower
-// triangular (k x d if diagonal). OUT logs n x k.
-void gaussian_logs(Matrix<const double> rows, index_t k, bool diagonal, const double* constants, const double* means,
-                   const double* whitening, double* logs, int threads);
+// log N(x; m_c, S_c) of every row for k components. OUT logs n x k.
+void gaussian_logs(const Normals& normals, index_t k, double* logs, int threads);
 
-// Moments about the means by shares n x k: OUT counts k, first k x d, second k x d x d (lower part; k x d if diagonal).
-void gaussian_moments(Matrix<const double> rows, Matrix<const double> shares, bool diagonal, const double* means,
-                      double* counts, double* first, double* second, int threads);
+// Moments about the means by shares n x k: OUT moments, per component the count, d first and d x d second (lower part; d if
+// diagonal).
+void gaussian_moments(const Normals& normals, Matrix<const double> shares, double* moments, int threads);
 
 }  // namespace assay::sequences

@@ -8,8 +8,9 @@
 //   logistic    b maximises sum w log sigma(s (b0 + b'z)) - r/2 |b|^2, by Newton steps.
 //   coordinate  starting from the best column and from `restarts` random directions, one coefficient after the other is
 //               set to the value of least Gini impurity of the groups, all else fixed (a sweep over the values at which
-//               rows change sides; in large nodes over 1024 bins of them), then the threshold, until nothing improves.
-//               In nodes of 8192 rows and more the starts compete on part of the rows; the best goes on with all.
+//               rows change sides, in 256 bins, from 512 rows on in 1024), then the threshold, until nothing improves.
+//               In nodes of 8192 rows and more the starts compete on part of the rows; the best goes on with more, up
+//               to 16,383 (see coordinate_search.hpp).
 //   refined     each of these once more after steps towards the boundary: least squares of s on z over the rows with
 //               s (b0 + b'z) < 1, repeated (Newton steps on the squared hinge). It separates groups that a hyperplane
 //               separates, which the others may miss by a few rows.

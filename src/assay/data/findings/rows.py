@@ -51,9 +51,10 @@ def unlikely_copies(table: Table, target: Target) -> np.ndarray | None:
     names = [name for name in frame.columns if name != target.name]
     if not names or not frame.height:
         return None
-    _, first, which = np.unique(frame.hash_rows(seed=0).to_numpy(), return_index=True, return_inverse=True)
-    if first.size >= 0.99 * frame.height:
+    hashes = frame.hash_rows(seed=0)
+    if hashes.n_unique() >= 0.99 * frame.height:
         return None
+    _, first, which = np.unique(hashes.to_numpy(), return_index=True, return_inverse=True)
     different = frame[np.sort(first)]
     tells_apart = any(different[name].n_unique() > first.size / 2 for name in names)
     return np.asarray(first[which]) if tells_apart else None

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ...base import Choice, Classifier, Cost, Regressor, param
-from ...base.folds import Fold, Transforms
+from ...base.folds import Fold, Transforms, split_all_rows
 from ...base.views import Shares
 
 
@@ -82,9 +82,11 @@ class ZeroRClassifier(_IgnoresColumns, Classifier):
         """What the models of `fit_folds` say of their test rows: the columns are not read."""
         template = clone(self)
         _, codes, _ = template._begin(X, y)
-        for train, test in folds:
-            counts = np.bincount(codes[train], minlength=template.classes_.shape[0])
-            yield np.tile(counts / counts.sum(), (test.shape[0], 1)) if counts.all() else None
+        whole, split = np.bincount(codes), split_all_rows(folds, codes.shape[0])
+        for fold, rest in zip(folds, split.tolist(), strict=True):
+            counts = np.bincount(codes[fold[1 if rest else 0]], minlength=whole.shape[0])
+            counts = whole - counts if rest else counts
+            yield np.tile(counts / counts.sum(), (fold[1].shape[0], 1)) if counts.all() else None
 
     def predict(self, X: Any) -> np.ndarray:
         """The most frequent class, for every row."""

@@ -32,6 +32,7 @@ from ...base.folds import (
     fold_blocks,
     prepared,
     row_lists,
+    split_all_rows,
     through_folds,
 )
 from ...base.parameters import Boolean, Choice, Nothing, Real, param
@@ -353,10 +354,10 @@ class GaussianDiscriminant(Decisions, Classifier):
         """What many folds say of their test rows, from stacked sums; None for those that need a closer look: sums that
         lost digits, a class that is gone, a constant column, a covariance near a singular one."""
         threads = self._threads()
-        trains, tests = (row_lists(fold[side] for fold in folds) for side in (0, 1))
+        tests = row_lists(fold[1] for fold in folds)
         left_out = ClassScatter.of_folds(rows, codes, tests, shift=whole.shift, kind=whole.kind, threads=threads)
         sums = whole.minus(left_out)
-        sure = _kernels.complementary(trains, tests, rows.shape[0], threads).astype(bool)
+        sure = split_all_rows(folds, rows.shape[0], threads) > 0
         sure &= sums.holds_digits_of(whole) & (sums.class_weight > 1.0).all(axis=1)
         scaling: dict[str, Any] = {"origin": None, "factor": None}
         if transforms is not None:
@@ -383,7 +384,7 @@ class GaussianDiscriminant(Decisions, Classifier):
         are sure."""
         weight, means, scatter = sums.class_weight, sums.means(), sums.scatter()
         whole, classes = weight.sum(axis=1), weight.shape[1]
-        priors = np.array([class_priors(type(self).__name__, self.priors, one) for one in weight])
+        priors = np.broadcast_to(class_priors(type(self).__name__, self.priors, weight), weight.shape)
         log_priors = np.log(priors, out=np.full(priors.shape, -1e30), where=priors > 0)
         mean = (weight[:, None, :] @ means)[:, 0] / whole[:, None]
         spread = weight[:, None, :] @ (means - mean[:, None, :]) ** 2
@@ -502,9 +503,9 @@ def _inverse_factors(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
             except np.linalg.LinAlgError:
                 scaled[k], regular[k] = np.eye(d), False
         factor = np.linalg.cholesky(scaled)
-    inverse = np.empty_like(factor)
-    for at in np.ndindex(factor.shape[:2]):
-        inverse[at] = lapack.dtrtri(factor[at].T, lower=0)[0].T
+    inverse = factor.copy()
+    for one in np.swapaxes(inverse.reshape(-1, d, d), 1, 2):
+        lapack.dtrtri(one, lower=0, overwrite_c=1)  # by columns as it lies there, and so in its place
     # The reciprocal condition number itself, which the estimate of LAPACK is never below.
     size = np.abs(scaled).sum(axis=-1).max(axis=-1)
     inverse_size = np.abs(np.swapaxes(inverse, -1, -2) @ inverse).sum(axis=-1).max(axis=-1)

@@ -22,7 +22,7 @@ from ...base.cost import Cost
 from ...base.decisions import Decisions, costs_param, given_priors
 from ...base.errors import DataError, ParameterError, plain, quoted
 from ...base.estimator import Classifier, Fold, check_lengths, check_weights
-from ...base.folds import Transforms, are_complementary, cut_at, fold_blocks, row_lists
+from ...base.folds import Transforms, are_complementary, cut_at, fold_blocks, row_lists, split_all_rows
 from ...base.parameters import ArrayLike, Boolean, Choice, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
@@ -544,7 +544,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
             return None
         zero_one = holds_zero_one(values)
         # In training rows that hold 0 and 1 alone a column has another distribution.
-        longest = max((test.shape[0] for _, test in folds), default=0)
+        longest = max((fold[1].shape[0] for fold in folds), default=0)
         if not any(_other_cells(values[:rows]).min() > longest for rows in (2 * longest + 64, values.shape[0])):
             return None
         shift = central_values(values, zero_one)
@@ -560,7 +560,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
         """The class probabilities of the test rows of each fold; None where its sums lost digits or a class."""
         threads, numeric = thread_count(self.n_jobs), np.ones(values.shape[1], dtype=bool)
         for some in fold_blocks(folds, self.classes_.shape[0]):
-            trains, tests = (row_lists(folds[k][side] for k in some) for side in (0, 1))
+            tests = row_lists(folds[k][1] for k in some)
             left_out = ClassStatistics.of_folds(
                 values, codes, whole.class_weight.shape[0], tests, shift=whole.shift, threads=threads
             )
@@ -568,7 +568,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
             theta, var, constant = _gaussians(rest, self.gaussian_columns_, self.var_smoothing)
             sure = rest.holds_digits_of(whole, numeric) & (rest.class_weight > 0).all(axis=1)
             sure &= np.isfinite(theta).all(axis=(1, 2)) & np.isfinite(var).all(axis=(1, 2))
-            sure &= _kernels.complementary(trains, tests, values.shape[0], threads).astype(bool)
+            sure &= split_all_rows([folds[k] for k in some], values.shape[0], threads) > 0
             kept = [test for test, holds in zip(tests, sure, strict=True) if holds]
             said = self._said_by(theta[sure], var[sure], constant[sure], self._priors(rest.class_weight[sure]))
             answers = iter(cut_at(_kernels.naive_bayes_fold_scores(values, kept, **said, threads=threads), kept))

@@ -14,7 +14,7 @@ from ...numeric.neighbours import NeighbourIndex
 from .hierarchical import MOST_BOXED
 from .views import Clusters, clusters_view
 
-_LISTED = 1 << 19
+_LISTED = 1 << 17
 
 
 class HDBSCAN(Clusterer):

@@ -27,10 +27,11 @@ def lloyd(
     mean, variance, _ = table.moments(weights, threads)
     limit, centres = tol * float(variance.mean()), start.copy()
     labels = np.full(table.shape[0], -1, dtype=np.int32)
+    passes = table.passes(functools.partial(_sums, mean=mean, threads=threads), weights)
     inertias: list[float] = []
     converged = False
     for _ in range(max_iter):
-        now, inertia, mass, count, sums = _step(table, weights, centres, mean, threads)
+        now, inertia, mass, count, sums = passes.sums(centres=centres)
         inertias.append(inertia)
         if np.array_equal(now, labels):
             return centres, labels, (inertia, len(inertias), True, inertias)
@@ -43,22 +44,14 @@ def lloyd(
         if shift <= limit:
             converged = True
             break
-    labels, inertia, *_ = _step(table, weights, centres, mean, threads)
+    labels, inertia, *_ = passes.sums(centres=centres)
     return centres, labels, (inertia, len(inertias), converged, inertias)
-
-
-def _step(
-    table: BatchedTable, weights: np.ndarray | None, centres: np.ndarray, mean: np.ndarray, threads: int
-) -> tuple[np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
-    """Labels, inertia, weight, rows and sums about the mean of each cluster of these centres."""
-    work = functools.partial(_sums, centres=centres, mean=mean, threads=threads)
-    labels, inertia, mass, count, sums = table.total(work, weights)
-    return np.concatenate(labels), float(inertia), mass, count, sums
 
 
 def _sums(
     block: np.ndarray, weights: np.ndarray | None, centres: np.ndarray, mean: np.ndarray, threads: int
 ) -> tuple[Any, ...]:
+    """Labels in a list, and inertia, weight, rows and sums about the mean of each cluster of these centres."""
     labels, squared = _kernels.nearest_centres(block, centres, threads)
     k = centres.shape[0]
     found = _kernels.class_moments(block, labels, k, mean, _NONE, _NONE, weights, None, threads)

@@ -54,12 +54,13 @@ def binned_density(model: Any, placement: Placement, sizes: Any, low: Any, high:
     back = placement.arrays.get("back", np.eye(d)) * model.bandwidth_
     covariance = back.T @ back
     reach = 4.0 * np.sqrt(np.diag(covariance))
-    start = rows.min(axis=0) - reach if low is None else np.broadcast_to(np.asarray(low, dtype=np.float64), (d,))
-    end = rows.max(axis=0) + reach if high is None else np.broadcast_to(np.asarray(high, dtype=np.float64), (d,))
+    least, most = rows.min(axis=0), rows.max(axis=0)
+    start = least - reach if low is None else np.broadcast_to(np.asarray(low, dtype=np.float64), (d,))
+    end = most + reach if high is None else np.broadcast_to(np.asarray(high, dtype=np.float64), (d,))
     if not (end > start).all():
         raise ParameterError(who, "on_grid", "needs low < high", f"got {plain(repr(low))} and {plain(repr(high))}")
     step = (end - start) / (counts - 1)
-    if not ((rows.min(axis=0) >= start).all() and (rows.max(axis=0) <= end).all()):
+    if not ((least >= start).all() and (most <= end).all()):
         raise DataError(who, "on_grid", "needs a grid that covers the training rows", way_out="widen low and high")
     shares = _kernels.linear_binning(
         rows, model.weights_, np.ascontiguousarray(start), np.ascontiguousarray(step), counts.astype(np.int64)

@@ -155,7 +155,7 @@ def log_sums(
     >>> np.exp(log_sums(tree, "box", None, np.array([[0.2]]), 0.5))
     array([1.])
     """
-    bandwidths = np.ascontiguousarray(np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (queries.shape[0],)))
+    bandwidths = np.atleast_1d(np.ascontiguousarray(bandwidth, dtype=np.float64))
     return _kernels.log_kernel_sums(
         **tree,
         kernel=KERNELS.index(kernel),

@@ -171,7 +171,8 @@ class ParzenDensity(DensityEstimator):
             rtol=self.rtol,
             threads=thread_count(self.n_jobs),
         )
-        return sums - self._log_total(self.bandwidth_, self._weight())
+        sums -= self._log_total(self.bandwidth_, self._weight())
+        return sums
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """New rows: a training row by its weight, plus a step drawn from the kernel."""

@@ -128,18 +128,18 @@ def _log_odds(first: float, second: float) -> float:
     return math.log(max(second / (first + second), 1e-100)) - math.log(max(first / (first + second), 1e-100))
 
 
-def own_base_score(slopes: Callable[[float], tuple[float, float]], start: float) -> float:
+def own_base_score(derivatives: Callable[[float], tuple[float, float]], start: float) -> float:
     """The constant at which the summed gradient of a loss of one's own is zero: Newton's steps in a bracket.
 
-    `slopes` gives the sums of the gradients and Hessians at a constant. The search begins at `start`, or at 0 where the
-    loss is not finite there; it goes half the way where a step leads to numbers that are not.
+    `derivatives` gives the sums of gradients and Hessians at a constant. The search begins at `start`, or at 0 where
+    the loss is not finite there; it goes half the way where a step leads to numbers that are not.
 
     >>> round(math.exp(own_base_score(lambda score: (math.exp(score) - 700.0, math.exp(score)), 700.0)), 6)
     700.0
     """
     low, high, last = -math.inf, math.inf, math.inf
-    at, here = start, slopes(start)
-    origin = slopes(0.0)
+    at, here = start, derivatives(start)
+    origin = derivatives(0.0)
     if not all(map(math.isfinite, here)):
         at, here = 0.0, origin
     elif all(map(math.isfinite, origin)) and origin[0] * here[0] < 0:
@@ -147,22 +147,22 @@ def own_base_score(slopes: Callable[[float], tuple[float, float]], start: float)
     if not all(map(math.isfinite, here)):
         return start
     for _ in range(200):
-        slope, curve = here
-        if slope == 0 or not curve > 0:
+        gradient, curve = here
+        if gradient == 0 or not curve > 0:
             break
-        low, high = (at, high) if slope < 0 else (low, at)
-        step = -slope / curve
+        low, high = (at, high) if gradient < 0 else (low, at)
+        step = -gradient / curve
         slow = abs(step) > 0.5 * last or not low < at + step < high
         if slow and math.isfinite(high - low):
             step = 0.5 * (low + high) - at
         if abs(step) <= 1e-12 * max(1.0, abs(at)):
             break
-        there = slopes(at + step)
+        there = derivatives(at + step)
         for _ in range(60):
             if all(map(math.isfinite, there)):
                 break
             step *= 0.5
-            there = slopes(at + step)
+            there = derivatives(at + step)
         else:
             break
         at, here, last = at + step, there, abs(step)
@@ -357,8 +357,8 @@ class Boosting(MixedInput, Estimator):
             moved = None if shift is None else shift[train]
             score = base_score(start, y[train], part, moved, parameter)
             if custom is not None:
-                slopes = self._slopes(custom, target.astype(np.float64), offset, order[train], part)
-                score = own_base_score(slopes, score)
+                derivatives = self._derivatives(custom, target.astype(np.float64), offset, order[train], part)
+                score = own_base_score(derivatives, score)
             self.base_score_ = np.array([score])
         start_scores = np.empty((y.shape[0], self.n_outputs_))
         start_scores[:] = self.base_score_ if shift is None else self.base_score_ + shift[:, None]
@@ -522,13 +522,13 @@ class Boosting(MixedInput, Estimator):
             )
         return gradient, hessian
 
-    def _slopes(
+    def _derivatives(
         self, loss: Any, y: np.ndarray, offset: np.ndarray | None, rows: np.ndarray, weights: np.ndarray | None
     ) -> Callable[[float], tuple[float, float]]:
         """Sums over the rows of the gradients and Hessians of a loss of one's own at a constant; NaN beyond numbers."""
         shift = np.zeros(y.shape[0]) if offset is None else offset
 
-        def slopes(score: float) -> tuple[float, float]:
+        def derivatives(score: float) -> tuple[float, float]:
             with np.errstate(all="ignore"):
                 pair = self._given_pair(loss, y, score + shift)
                 parts = [part[rows] if weights is None else part[rows] * weights for part in pair]
@@ -537,7 +537,7 @@ class Boosting(MixedInput, Estimator):
             except (OverflowError, ValueError):
                 return math.nan, math.nan
 
-        return slopes
+        return derivatives
 
     def _run_custom(self, booster: Any, loss: Any, y: np.ndarray, order: np.ndarray, rounds: int) -> None:
         """Rounds by a loss of one's own, which sees the rows as they came: it may hold numbers of its own for them."""

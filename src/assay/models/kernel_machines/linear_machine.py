@@ -143,7 +143,8 @@ class _Newton:
             else:
                 hessian = np.zeros((size, size))
                 if used.size:
-                    hessian = table.gram_sums(nothing, self.centre, curve, used, self.problem.threads)
+                    gram = table.gram_sums(nothing, curve, used)
+                    hessian = gram(shift=self.centre, threads=self.problem.threads)
                 step = self._step(hessian, gradient, used, curve, least)
             decrement = -float(gradient @ step)
             if not decrement > accuracy * (abs(value) + 1e-300):

@@ -7,12 +7,14 @@ rows, and what all rows have in common.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ... import _kernels
-from ...base.batches import BatchedTable, added
+from ...base.batches import BatchedTable, Passes, added
 from ...base.errors import UsageError
 from ...numeric.solves import reduce_rows
 from .standardised import NO_ROWS, NO_WEIGHTS, GlmTerms, LogisticTerms, Some, centre_and_spread, or_empty
@@ -76,9 +78,9 @@ class BatchRows:
         """By how much to move values that were to be near the means and lie `offset` away from them."""
         return offset
 
-    def gram_sums(self, targets: np.ndarray, shift: np.ndarray, weights: Some, part: Some, threads: int) -> np.ndarray:
-        """Sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
-        return self.X.total(functools.partial(_gram, shift=shift, threads=threads), targets, weights)
+    def gram_sums(self, targets: np.ndarray, weights: Some, part: Some) -> Callable[..., np.ndarray]:
+        """(shift, threads) to the sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
+        return self.X.passes(_gram, targets, weights).sums
 
     def standardise(
         self, weights: np.ndarray | None, fit_intercept: bool, threads: int
@@ -97,13 +99,19 @@ class BatchRows:
             spread = np.where(odd, np.maximum(np.abs(high - centre), np.abs(low - centre)), spread)
         return centre, spread, total
 
-    def logistic_passes(self, terms: LogisticTerms) -> LogisticSums:
+    def logistic_passes(self, terms: LogisticTerms) -> Any:
         """Sums of the log loss for any coefficients."""
-        return LogisticSums(self.X, terms)
+        of_all = terms._replace(codes=NO_ROWS, weights=NO_WEIGHTS)
+        works = (functools.partial(work, terms=of_all) for work in (logistic_block, _hessian_product))
+        sums, product = (self.X.passes(work, terms.codes, _or_none(terms.weights)).sums for work in works)
+        return SimpleNamespace(sums=sums, hessian_product=product)
 
-    def glm_passes(self, levels: tuple[np.ndarray, np.ndarray], terms: GlmTerms, square: bool) -> GlmSums:
+    def glm_passes(self, levels: tuple[np.ndarray, np.ndarray], terms: GlmTerms, square: bool) -> Passes:
         """Sums of a deviance for any coefficients; `levels` are the codes and starts of nominal columns."""
-        return GlmSums(self.X, levels, terms)
+        of_all = terms._replace(y=NO_WEIGHTS, weights=NO_WEIGHTS, offset=NO_WEIGHTS)
+        work = functools.partial(_glm_sums, starts=levels[1], terms=of_all)
+        of_rows = levels[0], terms.y, _or_none(terms.weights), _or_none(terms.offset)
+        return self.X.passes(work, *of_rows, merge=_with_worst)
 
     def expect_columns(self) -> None:
         """Nothing to do: a step reads the rows."""
@@ -123,36 +131,15 @@ def _gram(
     return _kernels.weighted_gram(block, np.ascontiguousarray(targets), shift, weights, None, threads)
 
 
-class LogisticSums:
-    """As `_kernels.LogisticPasses`, over the blocks of a table."""
-
-    def __init__(self, X: BatchedTable, terms: LogisticTerms) -> None:
-        self.X, self.of_rows = X, (terms.codes, _or_none(terms.weights))
-        self.of_all = terms._replace(codes=NO_ROWS, weights=NO_WEIGHTS)
-
-    def sums(self, coefficients: np.ndarray, hessian: bool, probabilities: bool, threads: int) -> tuple[Any, ...]:
-        """(loss, rows not right, gradient, Hessian, probabilities) at these coefficients."""
-        work = functools.partial(
-            logistic_block, terms=self.of_all, asked=(coefficients, hessian, probabilities, threads)
-        )
-        *sums, of_rows = self.X.total(work, *self.of_rows)
-        return *sums, np.concatenate(of_rows)
-
-    def hessian_product(self, probabilities: np.ndarray, direction: np.ndarray, threads: int) -> np.ndarray:
-        """The Hessian where the probabilities were taken, times a direction."""
-        work = functools.partial(_hessian_product, terms=self.of_all, direction=direction, threads=threads)
-        return self.X.total(work, *self.of_rows, probabilities)
-
-
 def _passes(block: np.ndarray, codes: np.ndarray, weights: Some, terms: LogisticTerms) -> Any:
     return _kernels.LogisticPasses(block, NO_ROWS, *terms._replace(codes=codes, weights=or_empty(weights)))
 
 
 def logistic_block(
-    block: np.ndarray, codes: np.ndarray, weights: Some, terms: LogisticTerms, asked: tuple[Any, ...]
+    block: np.ndarray, codes: np.ndarray, weights: Some, *, terms: LogisticTerms, **asked: Any
 ) -> tuple[Any, ...]:
     """The sums of one block, and the probabilities of its rows in a list."""
-    *sums, probabilities = _passes(block, codes, weights, terms).sums(*asked)
+    *sums, probabilities = _passes(block, codes, weights, terms).sums(**asked)
     return *sums, [probabilities]
 
 
@@ -161,6 +148,7 @@ def _hessian_product(
     codes: np.ndarray,
     weights: Some,
     probabilities: np.ndarray,
+    *,
     terms: LogisticTerms,
     direction: np.ndarray,
     threads: int,
@@ -170,33 +158,19 @@ def _hessian_product(
     )
 
 
-class GlmSums:
-    """As `_kernels.GlmPasses`, over the blocks of a table."""
-
-    def __init__(self, X: BatchedTable, levels: tuple[np.ndarray, np.ndarray], terms: GlmTerms) -> None:
-        self.X, self.starts = X, levels[1]
-        self.of_rows = levels[0], terms.y, _or_none(terms.weights), _or_none(terms.offset)
-        self.of_all = terms._replace(y=NO_WEIGHTS, weights=NO_WEIGHTS, offset=NO_WEIGHTS)
-
-    def sums(self, coefficients: np.ndarray, curvature: int, threads: int) -> tuple[Any, ...]:
-        """(loss, Pearson sum, worst row, rows of another curvature, gradient, matrix) at these coefficients."""
-        asked = coefficients, curvature, threads
-        work = functools.partial(_glm_sums, starts=self.starts, terms=self.of_all, asked=asked)
-        return self.X.total(work, *self.of_rows, merge=_with_worst)
-
-
 def _glm_sums(
     block: np.ndarray,
     codes: np.ndarray,
     y: np.ndarray,
     weights: Some,
     offset: Some,
+    *,
     starts: np.ndarray,
     terms: GlmTerms,
-    asked: tuple[Any, ...],
+    **asked: Any,
 ) -> tuple[Any, ...]:
     of_block = terms._replace(y=y, weights=or_empty(weights), offset=or_empty(offset))
-    return _kernels.GlmPasses(block, np.ascontiguousarray(codes), starts, NO_ROWS, *of_block).sums(*asked)
+    return _kernels.GlmPasses(block, np.ascontiguousarray(codes), starts, NO_ROWS, *of_block).sums(**asked)
 
 
 def _with_worst(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:

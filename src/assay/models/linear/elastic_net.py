@@ -154,7 +154,7 @@ class _OnePenalty(SparseLinear):
         return self._keep(rest.solve(penalties), weights, problem)
 
     def _keep(self, paths: Paths, weights: np.ndarray, problem: int) -> Any:
-        self.coef_ = paths.coef[problem, 0].copy()
+        self.coef_ = paths.coef(problem)[0]
         self.intercept_ = float(paths.intercept[problem, 0])
         self.dual_gap_ = float(paths.gaps[problem, 0])
         self.n_iter_ = int(paths.sweeps[problem, 0])
@@ -215,7 +215,7 @@ class _OnePenalty(SparseLinear):
                     ).through(through)
                 model = clone(template)
                 copy_columns(template, model, through)
-                source = MomentSource([rest.centred()], self.fit_intercept, threads)
+                source = MomentSource([rest.centred(averaged=True)], self.fit_intercept, threads)
                 yield model._fit_problem(source, 0, model.n_features_in_)
             return
         if transforms is not None:
@@ -328,7 +328,7 @@ def enet_path(
     grid = alpha_grid("enet_path", alphas, eps, rest.cross(0), factors, float(l1_ratio), positive)
     paths = rest.solve(model._penalties(grid, factors, float(l1_ratio)))
     model._warn_if_open(paths, grid)
-    return RegularisationPath(grid, paths.coef[0], paths.intercept[0], paths.gaps[0], paths.sweeps[0])
+    return RegularisationPath(grid, paths.coef(0), paths.intercept[0], paths.gaps[0], paths.sweeps[0])
 
 
 def lasso_path(X: Any, y: Any, **options: Any) -> RegularisationPath:

@@ -112,12 +112,15 @@ class _ChosenPenalty(SparseLinear):
         errors, found = [], []
         for ratio, grid in zip(ratios, grids, strict=True):
             paths = [self._follow(parts, group, grid, float(ratio), factors) for group in self._groups(parts)]
-            found.append(paths[0].coef if len(paths) == 1 else np.concatenate([p.coef for p in paths]))
-            intercepts = np.concatenate([p.intercept for p in paths])
-            errors.append(np.stack([parts.errors(k, found[-1][k], intercepts[k]) for k in range(len(folds))], axis=1))
+            found.append([(group, k) for group in paths for k in range(group.values.shape[0])])
+            errors.append(np.stack([parts.errors(fold, *of) for fold, of in enumerate(found[-1])], axis=1))
         which, point = self._choose(np.array(errors), parts.test_weights)
         self._describe(ratios, grids, np.array(errors), which, point)
-        start = None if isinstance(self.penalty_weights, str) else found[which][:, point].mean(axis=0)[None]
+        start = None
+        if not isinstance(self.penalty_weights, str):
+            start = np.zeros((1, rows.shape[1]))
+            for group, k in found[which]:
+                start[0, group.columns] += group.values[k, point] / len(folds)
         return self._fit_chosen(parts.whole, factors, float(ratios[which]), float(grids[which][point]), start)
 
     def _groups(self, parts: _Parts) -> list[Any]:
@@ -165,7 +168,7 @@ class _ChosenPenalty(SparseLinear):
         rest, held = without_free(whole, factors)
         paths = rest.solve(self._penalties([alpha], held, l1_ratio, refine=True), start)
         self._warn_if_open(paths, np.array([alpha]))
-        self.coef_ = paths.coef[0, 0].copy()
+        self.coef_ = paths.coef(0)[0]
         self.intercept_ = float(paths.intercept[0, 0])
         self.dual_gap_ = float(paths.gaps[0, 0])
         self.n_iter_ = int(paths.sweeps[0, 0])
@@ -277,7 +280,7 @@ class _Parts:
         self.test_weights = np.array([self.weights[test].sum() for _, test in folds])
         self.whole: Source
         if statistics is not None:
-            self.whole = MomentSource([statistics.whole.centred()], fit_intercept, threads)
+            self.whole = MomentSource(_Moments(statistics, [None]), fit_intercept, threads)
         else:
             counted = [np.bincount(t, weights=self.weights[t], minlength=rows.shape[0]) for t, _ in folds]
             self._columns = column_source(rows).of(rows, target, np.array(counted), fit_intercept, threads)
@@ -288,31 +291,33 @@ class _Parts:
         if self.statistics is not None:
             whole = self.whole
             assert isinstance(whole, MomentSource)
-            return MomentSource(_Training(self.statistics, group), whole.fit_intercept, whole.threads)
+            return MomentSource(_Moments(self.statistics, group), whole.fit_intercept, whole.threads)
         return self._columns.some(group)
 
-    def errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Mean squared error on the test rows for each solution of the path."""
+    def errors(self, fold: int, paths: Paths, problem: int) -> np.ndarray:
+        """Mean squared error on the test rows of a fold for each solution of its path, that of a problem of `paths`."""
+        intercept = paths.intercept[problem]
         if self.statistics is not None:
-            errors = self.statistics.test_errors(fold, coef, intercept)
+            errors = self.statistics.test_errors(fold, paths.coef(problem), intercept)
             if self.statistics.errors_hold(fold, errors):
                 return errors
         test = self.folds[fold][1]
-        used = np.flatnonzero((coef != 0).any(axis=0))
-        cells = table_of(self.rows).block(test, used)
-        residual = self.target[test, None] - cells @ coef[:, used].T - intercept
+        used = (paths.values[problem] != 0).any(axis=0)
+        cells = table_of(self.rows).block(test, paths.columns[used])
+        residual = self.target[test, None] - cells @ paths.values[problem][:, used].T - intercept
         return np.average(residual**2, axis=0, weights=self.weights[test])
 
 
 @dataclass(frozen=True)
-class _Training(Sequence[Centred]):
-    """Moments of the training parts of some folds, made when they are asked for and not kept."""
+class _Moments(Sequence[Centred]):
+    """Averaged moments of the training parts of some folds (None: of all rows), made when they are asked for and not
+    kept."""
 
     statistics: FoldStatistics
-    group: list[int]
+    group: Sequence[int | None]
 
     def __len__(self) -> int:
         return len(self.group)
 
     def __getitem__(self, problem: Any) -> Any:
-        return self.statistics.train(self.group[problem]).centred()
+        return self.statistics.averaged(self.group[problem])

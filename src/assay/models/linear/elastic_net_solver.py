@@ -66,9 +66,12 @@ class Penalties:
 
 @dataclass(frozen=True)
 class Paths:
-    """Solutions: `coef` (n_problems, n_alphas, n_features), the other arrays (n_problems, n_alphas)."""
+    """Solutions: `values` (n_problems, n_alphas, n_used) are the coefficients of `columns`, those of `n_features` that
+    have one in some solution; the other arrays (n_problems, n_alphas)."""
 
-    coef: np.ndarray
+    n_features: int
+    columns: np.ndarray
+    values: np.ndarray
     intercept: np.ndarray
     gaps: np.ndarray
     sweeps: np.ndarray
@@ -76,10 +79,16 @@ class Paths:
     objective: np.ndarray
     traced: np.ndarray
 
+    def coef(self, problem: int) -> np.ndarray:
+        """Coefficients of one problem, (n_alphas, n_features)."""
+        written = np.zeros((self.values.shape[1], self.n_features))
+        written[:, self.columns] = self.values[problem]
+        return written
+
 
 @dataclass(frozen=True)
 class MomentSource:
-    """Problems given by their moments around the mean."""
+    """Problems given by their averaged moments around the mean."""
 
     problems: Sequence[Centred]
     fit_intercept: bool
@@ -87,28 +96,26 @@ class MomentSource:
 
     def cross(self, problem: int) -> np.ndarray:
         """Minus the gradient at zero, per unit of weight."""
-        moments = self.problems[problem]
-        return moments.cross[:, 0] / moments.weight
+        return self.problems[problem].cross[:, 0]
 
     def ridge(self, problem: int) -> np.ndarray:
         """Ridge coefficients with a penalty of (mean variance) x columns / weight: least squares when rows are many."""
         moments = self.problems[problem]
-        gram = moments.gram / moments.weight
-        penalty = _start_penalty(np.diag(gram), moments.weight)
-        return np.linalg.solve(gram + penalty * np.eye(gram.shape[0]), self.cross(problem))
+        penalty = _start_penalty(np.diag(moments.gram), moments.weight)
+        return np.linalg.solve(moments.gram + penalty * np.eye(moments.gram.shape[0]), moments.cross[:, 0])
 
     def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
         """The paths of all problems."""
         grams, crossed, squared, x_means, y_means = [], [], [], [], []
         for moments in self.problems:  # each is asked for once, as it may be made when it is asked for
-            grams.append(np.ascontiguousarray(moments.gram / moments.weight))
-            crossed.append(moments.cross[:, 0] / moments.weight)
-            squared.append(float(moments.y_squares[0]) / moments.weight)
+            grams.append(moments.gram)
+            crossed.append(moments.cross[:, 0])
+            squared.append(float(moments.y_squares[0]))
             x_means.append(moments.x_mean)
             y_means.append(moments.y_mean[0])
             del moments
         cross, squares = np.array(crossed), np.array(squared)
-        if not (all(np.isfinite(g).all() for g in grams) and np.isfinite(cross).all() and np.isfinite(squares).all()):
+        if not all(np.isfinite([each.min(), each.max()]).all() for each in (*grams, cross, squares)):
             raise penalties.too_large()
         found = _kernels.elastic_net_from_moments(grams, cross, squares, start, penalties.for_kernel(), self.threads)
         del grams
@@ -330,7 +337,7 @@ def whole_source(
         statistics = GramStatistics.of(rows, target[:, None], weights, fit_intercept=fit_intercept, threads=threads)
         if not np.isfinite(statistics.sums).all():
             require_finite(rows)
-        return MomentSource([statistics.centred()], fit_intercept, threads)
+        return MomentSource([statistics.centred(averaged=True)], fit_intercept, threads)
     require_finite(rows)
     row_weights = np.ones(rows.shape[0]) if weights is None else weights
     return column_source(rows).of(rows, target, row_weights[None], fit_intercept, threads)
@@ -344,11 +351,16 @@ def _start_penalty(variances: np.ndarray, weight: float) -> float:
 def _paths(
     found: Any, x_mean: np.ndarray, y_mean: np.ndarray, squares: np.ndarray, tol: float, fit_intercept: bool
 ) -> Paths:
-    gaps = found["gaps"]
-    coef = found["coefficients"].reshape(*gaps.shape, x_mean.shape[1])
-    intercept = y_mean[:, None] - np.einsum("fap,fp->fa", coef, x_mean)
-    if not fit_intercept:
-        intercept = np.zeros_like(intercept)
+    gaps, columns = found["gaps"], found["columns"]
+    values = found["coefficients"].reshape(*gaps.shape, columns.shape[0])
+    intercept = np.zeros(gaps.shape)
+    if fit_intercept:
+        for problem, path in enumerate(
+            values
+        ):  # over its own columns: the bits do not depend on who is solved beside it
+            own = np.flatnonzero((path != 0).any(axis=0))
+            intercept[problem] = y_mean[problem] - np.einsum("ap,p->a", path[:, own], x_mean[problem, columns[own]])
     # The gap itself is a difference of numbers as large as y'y: below a few units of rounding it says zero.
     converged = gaps <= np.maximum(tol, 1e-14) * squares[:, None]
-    return Paths(coef, intercept, gaps, found["sweeps"], converged, found["objective"], found["traced"])
+    sweeps, objective, traced = (found[name] for name in ("sweeps", "objective", "traced"))
+    return Paths(x_mean.shape[1], columns, values, intercept, gaps, sweeps, converged, objective, traced)

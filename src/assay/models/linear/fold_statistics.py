@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
-from ...base.folds import FoldTransform, are_complementary
-from .gram import GramStatistics, Rows, complement, leaves_enough
+from ...base.folds import Fold, FoldTransform, are_complementary
+from .gram import Centred, GramStatistics, Rows, complement, leaves_enough
 from .sparse import SparseTable
 from .standardised import Some
 from .tables import table_of
@@ -66,13 +66,22 @@ class FoldStatistics:
         read = self.read[fold]
         return self.whole.minus(self.test[fold]) if read is None else read
 
+    def averaged(self, fold: int | None = None) -> Centred:
+        """Averaged moments around the mean of the training part of a fold, or of all rows."""
+        if fold is None:
+            return self.whole.centred(averaged=True)
+        read = self.read[fold]
+        if read is None:
+            return self.whole.centred(self.test[fold], averaged=True)
+        return read.centred(averaged=True)
+
     @classmethod
     def of(
         cls,
         rows: np.ndarray | SparseTable,
         target: np.ndarray,
         weights: np.ndarray | None,
-        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        folds: Sequence[Fold],
         *,
         fit_intercept: bool,
         threads: int,
@@ -185,7 +194,7 @@ class ChunkedGram:
             found = rest
         return _total([found, self._read(extra)]) if extra.size else found
 
-    def folds(self, used: np.ndarray, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> FoldStatistics | None:
+    def folds(self, used: np.ndarray, folds: Sequence[Fold]) -> FoldStatistics | None:
         """Statistics of folds within the rows `used` (positions there), or None where they must be read apart."""
         if np.bincount(used).max() > 1 or not _cover_once(folds, used.shape[0]):
             return None
@@ -224,12 +233,12 @@ def _total(parts: Sequence[GramStatistics]) -> GramStatistics:
     return GramStatistics(sums, first.shift, first.n_targets, first.fit_intercept)
 
 
-def _is_rest(whole: GramStatistics, left_out: GramStatistics, fold: tuple[np.ndarray, np.ndarray], n_rows: int) -> bool:
+def _is_rest(whole: GramStatistics, left_out: GramStatistics, fold: Fold, n_rows: int) -> bool:
     """Whether the training part is all rows less those left out, and the difference of their sums can be trusted."""
-    return are_complementary(*fold, n_rows) and leaves_enough(whole, left_out)
+    return are_complementary(fold[0], fold[1], n_rows) and leaves_enough(whole, left_out)
 
 
-def _cover_once(folds: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int) -> bool:
+def _cover_once(folds: Sequence[Fold], n_rows: int) -> bool:
     """Whether every row is in exactly one test part."""
-    covered = np.sort(np.concatenate([test for _, test in folds]))
+    covered = np.sort(np.concatenate([fold[1] for fold in folds]))
     return covered.shape[0] == n_rows and bool((covered == np.arange(n_rows)).all())

@@ -8,6 +8,7 @@ on F; what is left for P is the same problem with the parts of X_P and y that F 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,16 +48,28 @@ class PartialSource:
             source.solve(penalties, None if start is None else np.ascontiguousarray(start[[k]]))
             for k, source in enumerate(self.problems)
         ]
-        coef = np.concatenate([paths.coef for paths in found])
-        intercept = np.concatenate([paths.intercept for paths in found])
-        for k in range(len(found)):
-            coef[k][:, self.free] = self.level[k] - coef[k] @ self.link[k].T
+        columns = functools.reduce(np.union1d, [paths.columns for paths in found], np.flatnonzero(self.free))
+        values = np.zeros((len(found), len(penalties.alphas), columns.shape[0]))
+        intercept, freed = np.concatenate([paths.intercept for paths in found]), self.free[columns]
+        for k, paths in enumerate(found):
+            values[k][:, np.searchsorted(columns, paths.columns)] = paths.values[0]
+            values[k][:, freed] = self.level[k] - values[k] @ self.link[k][:, columns].T
             if self.problems[k].fit_intercept:
-                intercept[k] -= coef[k][:, self.free] @ self.x_mean[k][self.free]
+                intercept[k] -= values[k][:, freed] @ self.x_mean[k][self.free]
         gaps, sweeps, converged = (
             np.concatenate([getattr(paths, name) for paths in found]) for name in ("gaps", "sweeps", "converged")
         )
-        return Paths(coef, intercept, gaps, sweeps, converged, found[0].objective, found[0].traced)
+        return Paths(
+            self.free.shape[0],
+            columns,
+            values,
+            intercept,
+            gaps,
+            sweeps,
+            converged,
+            found[0].objective,
+            found[0].traced,
+        )
 
 
 def without_free(source: Source, weights: np.ndarray) -> tuple[Source | PartialSource, np.ndarray]:

@@ -23,7 +23,6 @@ from scipy.linalg import lapack
 
 from ... import _kernels
 from ...base import Trace
-from ...base.batches import BatchedTable
 from ...numeric.newton import End, Point, damped_newton
 from ...numeric.solves import mapped_covariance
 from .glm_families import FAMILIES, LINKS
@@ -221,7 +220,9 @@ class Problem:
                 self.active[self.dense + low + int(np.argmax(present[low:high]))] = False
 
     def at(self, coefficients: np.ndarray, curvature: int = NEWTON) -> _Point:
-        loss, pearson, worst, replaced, gradient, hessian = self.passes.sums(coefficients, curvature, self.task.threads)
+        loss, pearson, worst, replaced, gradient, hessian = self.passes.sums(
+            coefficients=coefficients, curvature=curvature, threads=self.task.threads
+        )
         value = loss + 0.5 * float(self.ridge @ coefficients**2) + float(self.l1 @ np.abs(coefficients))
         gradient = np.where(self.active, gradient + self.ridge * coefficients, 0.0)
         information = hessian.diagonal()
@@ -247,7 +248,8 @@ class Problem:
     def step(self, point: _Point, damping: float) -> np.ndarray:
         """The step to the minimum of the quadratic model, over the active coefficients."""
         if self.square and self.count >= _PATIENCE and not point.exact:
-            self._sharpen(point, self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1])
+            sums = self.passes.sums(coefficients=point.coefficients, curvature=OBSERVED, threads=self.task.threads)
+            self._sharpen(point, sums[-1])
         self.count += 1
         cosines, self.pearson = self.cosines(point)
         self.steepest = float(cosines.max(initial=0.0))
@@ -258,18 +260,18 @@ class Problem:
         chosen = np.flatnonzero(self.active)
         step = np.zeros(self.size)
         whole = chosen.shape[0] == self.size
-        hessian = point.hessian.copy() if whole else point.hessian[np.ix_(chosen, chosen)]
-        diagonal = np.einsum("ii->i", hessian)
-        diagonal += damping * diagonal + self.ridge[chosen]
+        hessian = point.hessian if whole else point.hessian[np.ix_(chosen, chosen)]
+        added = damping * hessian.diagonal() + self.ridge[chosen]
         gradient = point.gradient[chosen]
         with np.errstate(over="ignore", invalid="ignore"):
             if self.absolute:
                 accuracy = 1e-3 * self.tol * self.steepest * np.sqrt(self.total * self.pearson)
                 before = point.coefficients[chosen]
+                hessian = with_diagonal(hessian, added)
                 found = _kernels.penalised_quadratic(hessian, gradient, self.l1[chosen], before, accuracy, MOST_SWEEPS)
                 step[chosen] = found[0] - before
             else:
-                step[chosen] = -solve_definite(hessian, gradient, self._largest_block(chosen))
+                step[chosen] = -solve_definite(hessian, gradient, self._largest_block(chosen), added)
         return step
 
     def _sharpen(self, point: _Point, observed: Any) -> None:
@@ -457,27 +459,37 @@ def _sequential_dependence(matrix: np.ndarray) -> np.ndarray:
     return dependent
 
 
-def solve_definite(matrix: np.ndarray, right: np.ndarray, diagonal_block: slice | None) -> np.ndarray:
+def with_diagonal(matrix: np.ndarray, added: np.ndarray | float) -> np.ndarray:
+    """A copy of a matrix with something added to its diagonal."""
+    copied = np.array(matrix)
+    np.einsum("ii->i", copied)[...] += added
+    return copied
+
+
+def solve_definite(
+    matrix: np.ndarray, right: np.ndarray, diagonal_block: slice | None, added: np.ndarray | float = 0.0
+) -> np.ndarray:
     """The solution of a positive (semi)definite system, scaled to unit diagonal; lifted slightly where it is singular.
 
-    A block known to be diagonal is eliminated first: what is left to factor has the size of the others.
+    A block known to be diagonal is eliminated first: what is left to factor has the size of the others, and the matrix
+    is not copied. `added` belongs to its diagonal.
     """
     if diagonal_block is not None:
         inside = np.zeros(matrix.shape[0], dtype=bool)
         inside[diagonal_block] = True
-        pivots = np.diag(matrix)[inside]
+        added = np.broadcast_to(added, inside.shape)
+        pivots = np.diag(matrix)[inside] + added[inside]
         if (pivots > 0.0).all():
             coupling = matrix[np.ix_(~inside, inside)]
             share = coupling / pivots
             solution = np.empty_like(right)
-            solution[~inside] = solve_definite(
-                matrix[np.ix_(~inside, ~inside)] - share @ coupling.T, right[~inside] - share @ right[inside], None
-            )
+            rest = with_diagonal(matrix[np.ix_(~inside, ~inside)], added[~inside])
+            solution[~inside] = solve_definite(rest - share @ coupling.T, right[~inside] - share @ right[inside], None)
             solution[inside] = (right[inside] - coupling.T @ solution[~inside]) / pivots
             return solution
     if not right.size:
         return np.zeros_like(right)
-    scaled = np.array(matrix)
+    scaled = with_diagonal(matrix, added)
     diagonal = np.einsum("ii->i", scaled)
     size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
     scaled *= size[:, None] * size
@@ -546,7 +558,7 @@ def sample_start(task: Task, tol: float, max_iter: int) -> tuple[np.ndarray, flo
     """The optimum of some rows in equal steps, from which the passes over a long table in blocks begin: each pass that
     is saved is a read of the files. None for other tables, and where the sample has no optimum."""
     step = task.y.shape[0] // SAMPLED_ROWS
-    if not isinstance(task.X, BatchedTable) or step < 8 or 20 * task.X.shape[1] > SAMPLED_ROWS:
+    if not table_of(task.X).streamed or step < 8 or 20 * task.X.shape[1] > SAMPLED_ROWS:
         return None
     rows = np.arange(0, task.y.shape[0], step)
     weights, offset = (None if part is None else part[rows] for part in (task.weights, task.offset))

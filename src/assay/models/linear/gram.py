@@ -27,7 +27,7 @@ _BLOCK = 1 << 15
 
 @dataclass(frozen=True)
 class Centred:
-    """Moments around the mean (or around zero, without intercept), summed over weighted rows."""
+    """Moments around the mean (or around zero, without intercept), summed over weighted rows or averaged over them."""
 
     weight: float
     x_mean: np.ndarray
@@ -62,14 +62,13 @@ class GramStatistics:
         table = table_of(rows)
         around = table.central_values(targets, fit_intercept) if shift is None else shift
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
-        sums = table.gram_sums(targets, around, weights, indices, threads)
-        found = cls(sums, around, targets.shape[1], fit_intercept)
+        sums_around = table.gram_sums(targets, weights, indices)
+        found = cls(sums_around(shift=around, threads=threads), around, targets.shape[1], fit_intercept)
         if not np.isfinite(found.sums[-1]).all():
             return found
         if shift is None and fit_intercept and found._shift_is_far():
             around = found.nearer_shift(rows)
-            sums = table.gram_sums(targets, around, weights, indices, threads)
-            found = cls(sums, around, targets.shape[1], fit_intercept)
+            found = cls(sums_around(shift=around, threads=threads), around, targets.shape[1], fit_intercept)
         return found
 
     def _shift_is_far(self) -> bool:
@@ -107,20 +106,32 @@ class GramStatistics:
             np.concatenate([above, half[p:]]), np.append(shift, self.shift[p:]), self.n_targets, self.fit_intercept
         )
 
-    def centred(self) -> Centred:
-        """Moments around the mean if there is an intercept, else around zero."""
+    def centred(self, less: GramStatistics | None = None, *, averaged: bool = False) -> Centred:
+        """Moments around the mean if there is an intercept, else around zero, in one new matrix.
+
+        With `less`, of the rows that are not in it; `averaged` divides them by the weight.
+        """
         p = self.shift.shape[0] - self.n_targets
-        weight = float(self.sums[-1, -1])
+        gram, cross, last = self.sums[:p, :p], self.sums[:p, p:-1], self.sums[-1]
+        if less is None:
+            gram, cross = gram.copy(), cross.copy()
+        else:
+            gram, cross, last = gram - less.sums[:p, :p], cross - less.sums[:p, p:-1], last - less.sums[-1]
+        weight = float(last[-1])
         mean = np.zeros_like(self.shift)
-        gram, cross = self.sums[:p, :p].copy(), self.sums[:p, p:-1].copy()
         if self.fit_intercept:
-            first = self.sums[-1, :-1]
+            first = last[:-1]
             mean = self.shift + first / weight
             step, scaled = max(1, _BLOCK // max(1, p)), first[:p] / weight
             for at in range(0, p, step):  # some rows at a time: what is subtracted is never a whole matrix
                 gram[at : at + step] -= np.outer(first[at : min(at + step, p)], scaled)
             cross -= np.outer(first[:p], first[p:] / weight)
-        return Centred(weight, mean[:p], mean[p:], gram, cross, self.variation()[p:])
+        squares = self.variation(less)[p:]
+        if averaged:
+            gram /= weight
+            cross /= weight
+            squares = squares / weight
+        return Centred(weight, mean[:p], mean[p:], gram, cross, squares)
 
     def variation(self, less: GramStatistics | None = None) -> np.ndarray:
         """Squares of each column and target around the mean if there is an intercept, else around zero.

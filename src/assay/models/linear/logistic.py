@@ -154,22 +154,21 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             l1_ratio=self._absolute_share(),
         )
 
-    def fit_batches(self, batches: Any) -> Any:
-        """Fit on a table that is read batch by batch (an `assay.data.Batches`), however large it is.
-
-        The model is that of `fit` on all rows at once, to rounding; target and weights are those of the batches. Files
-        of Parquet from a gigabyte on are decoded twice and not copied, if this is the first fit of the batches.
-        """
-        table = None
-        if type(self)._by_batches and self.class_weight is None and self.reference_class is None:
-            self._check_parameters()
-            self._refuse_ignored()
-            if self._absolute_share() == 0.0 or self.penalty is None or not np.isfinite(self.C):
-                settings = self._task(np.empty((0, 0)), None, np.empty(0, dtype=np.int32), None, 2, None)
-                drawn = sample_of_batches(batches, settings, float(self.tol))
-                if drawn is not None:
-                    table = look_first(batches, *drawn, solve(*drawn[0].search(int(self.max_iter))))
-        return super().fit_batches(batches if table is None else table)
+    def _looked_at(self, batches: Any) -> Any:
+        """Parquet files from a gigabyte on are decoded once or twice and not copied, if this is the first fit of the
+        batches: their first pass is made where a sample has its optimum. Once with two classes and a penalty, while two
+        bytes a cell, up to a gigabyte, are kept in memory."""
+        if self.class_weight is not None or self.reference_class is not None:
+            return batches
+        self._check_parameters()
+        self._refuse_ignored()
+        if self._absolute_share() == 0.0 or self.penalty is None or not np.isfinite(self.C):
+            settings = self._task(np.empty((0, 0)), None, np.empty(0, dtype=np.int32), None, 2, None)
+            drawn = sample_of_batches(batches, settings, float(self.tol))
+            if drawn is not None:
+                table = look_first(batches, *drawn, solve(*drawn[0].search(int(self.max_iter))))
+                return batches if table is None else table
+        return batches
 
     def _absolute_share(self) -> float:
         return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, float(self.l1_ratio))

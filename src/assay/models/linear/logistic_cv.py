@@ -189,7 +189,7 @@ class LogisticCV(LogisticRegression):
             model.classes_, model.Cs_, model.l1_ratios_ = whole.classes_, whole.Cs_, whole.l1_ratios_
             given = None if weights is None else weights[train]
             if through is None or transforms is None:
-                inner = [(used[a], used[b]) for a, b in model._folds(values[used], codes[used], given)]
+                inner: list[Fold] = [(used[a], used[b]) for a, b in model._folds(values[used], codes[used], given)]
                 yield model._fit_inner(values, used, codes, weights, inner, starts)
                 continue
             begin = None

@@ -9,6 +9,13 @@ agrees with f at b in both, and has the sample's higher derivatives (Jordan, Lee
 minimum, found in memory, is nearer to that of f than a Newton step by the relative error of the sample's third
 derivative; a second pass over all rows there is a Newton step of its own, and says how near. Whatever the sample is,
 the iteration goes on until all rows agree: a bad one costs passes, never the optimum.
+
+Two classes in files need no second pass over these: of the gradient at c, all that the first pass does not give is
+
+    grad f(c) - grad f(b) - Hess f(b) (c - b) = sum_i w_i rho_i x_i,    rho_i of the order of ((c - b) x_i)^2,
+
+which knows no labels and is small, so that rows kept as 16-bit codes give it. The error is bounded by sums of the same
+pass (`_kernels.coded_remainder`); where gradient and bound together are above `tol`, the second pass is made.
 """
 
 from __future__ import annotations
@@ -20,12 +27,14 @@ from typing import Any
 
 import numpy as np
 
+from ... import _kernels
 from ...base import Trace
 from ...base.batches import Along, BatchedTable, CodedLabels, Sample
+from ...base.coded_rows import MOST_CODE, CodedBlock, Coding
 from ...numeric.newton import damped_newton
 from .batch_rows import logistic_block
 from .logistic_solver import AbsoluteProblem, Point, Problem, Solution, Start, Task, solve, way_to_solve
-from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms, centre_and_spread
+from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms, Some, centre_and_spread, or_empty
 from .tables import table_of
 
 STRIDED_ROWS = 2**16
@@ -42,6 +51,16 @@ FEW_OF_A_CLASS = 200
 LOOSE_TOL = 1e-5
 """Accuracy of the fit to such a sample, whose optimum is not that of all rows."""
 
+MOST_BESIDE = 64**2
+"""Products of a row in the Hessian up to which one thread sums while the others decode."""
+
+CODED_BYTES = 2**30
+"""Bytes of codes up to which the rows of files are kept so, two of them a cell."""
+ROOM = 3.0
+"""How many times the largest cell of the sample a cell may be to have a code."""
+SURE = 8.0
+"""Standard deviations that the error of codes is taken to be: beyond them it is once in 3e13."""
+
 MOST_APART = 4.0
 """How many times a column's spread may be that of the sample, or the other way round, and its mean lie away."""
 
@@ -53,11 +72,13 @@ class SampleFit:
 
     task: Task
     tol: float
+    of: int = 0
     start: Any = None
     centre: Any = None
     spread: Any = None
     inverse: Any = None
     sums: tuple[Any, ...] | None = None
+    coding: Coding | None = None
 
     def search(self, max_iter: int) -> tuple[Task, float, int, Trace, None]:
         """What `solve` takes to find the optimum."""
@@ -95,7 +116,7 @@ def sample_of_batches(batches: Any, settings: Task, tol: float) -> tuple[SampleF
         n_classes=labels.shape[0],
         C=settings.C * share,
     )
-    return SampleFit(task, tol), labels
+    return SampleFit(task, tol, sample.of), labels
 
 
 def look_first(batches: Any, sample: SampleFit, labels: np.ndarray, found: Solution) -> BatchedTable | None:
@@ -108,11 +129,26 @@ def look_first(batches: Any, sample: SampleFit, labels: np.ndarray, found: Solut
     fit = replace(fit, centre=problem.centre, spread=spread, inverse=problem.inverse)
     terms = LogisticTerms(NO_ROWS, NO_WEIGHTS, problem.centre, problem.inverse, task.fit_intercept, task.n_classes)
     at = np.ascontiguousarray(problem.standard(found.coef, found.intercept))
-    work = functools.partial(logistic_block, terms=terms, asked=(at, True, False, task.threads))
-    table: BatchedTable = batches.decoded(Along(work, labels))
+    # Where decoding takes longer than the sums, these leave the other threads to it: waiting for each other costs both.
+    products = (task.outputs * problem.columns) ** 2
+    asked: dict[str, Any] = {"hessian": True, "probabilities": False}
+    asked["threads"] = 1 if products <= MOST_BESIDE else task.threads
+    work = functools.partial(logistic_block, terms=terms, coefficients=at, **asked)
+    fit = replace(fit, coding=_coding(fit, problem))
+    table: BatchedTable = batches.decoded(Along(work, labels, fit.coding))
     if table.along is not None and _measures(fit, table) and all(np.isfinite(part).all() for part in table.along[:4]):
         table.first = replace(fit, sums=table.along)
     return table
+
+
+def _coding(fit: SampleFit, problem: Problem) -> Coding | None:
+    """How all rows are kept as codes while they are read; None where they would be too many, or are read again anyway:
+    for a third class, or for the likelihood of a fit without penalty."""
+    X: Any = fit.task.X
+    if fit.task.n_classes != 2 or not problem.penalised or 2 * fit.of * X.shape[1] > CODED_BYTES:
+        return None
+    farthest = np.maximum(X.max(axis=0) - problem.centre, problem.centre - X.min(axis=0))
+    return Coding.within(problem.centre, problem.inverse, ROOM * farthest * problem.inverse, fit.task.threads)
 
 
 def _measures(fit: SampleFit, table: BatchedTable) -> bool:
@@ -131,11 +167,11 @@ def sample_of(task: Task, tol: float) -> SampleFit | None:
     lacks rows of some class."""
     if not begins_at_sample(task):
         return None
-    rows, of_a_class = STRIDED_ROWS, 1
-    if not isinstance(task.X, BatchedTable):
+    rows, of_a_class, table = STRIDED_ROWS, 1, table_of(task.X)
+    if not table.streamed:
         rows, of_a_class, tol = _sample_size(task), FEW_OF_A_CLASS, max(tol, LOOSE_TOL)
-    elif task.X.first is not None:
-        return task.X.first
+    elif table.X.first is not None:
+        return table.X.first
     n = task.codes.shape[0]
     chosen = np.arange(0, n, max(1, n // rows))
     codes = task.codes[chosen]
@@ -160,7 +196,8 @@ class Surrogate(Problem):
         self.terms = self.terms._replace(codes=sample.codes, weights=self.weights)
         self.passes = self.table.logistic_passes(self.terms)
         self.there = there.coefficients
-        own = super().point(self.there, self.passes.sums(self.there, True, False, sample.threads))
+        sums = self.passes.sums(coefficients=self.there, hessian=True, probabilities=False, threads=sample.threads)
+        own = super().point(self.there, sums)
         self.shift, self.curvature = there.gradient - own.gradient, there.hessian - own.hessian
         self.begin = replace(own, gradient=there.gradient, hessian=there.hessian)
 
@@ -180,12 +217,81 @@ class AbsoluteSurrogate(Surrogate, AbsoluteProblem):
     """The same with an absolute penalty."""
 
 
+@dataclass
+class CodedPoint(Point):
+    """With how far the gradient may be off, because rows are codes."""
+
+    error: float
+
+
+class CodedProblem(Problem):
+    """The objective on all rows by its second-order model at one point and what their codes add to it. Steps take the
+    Hessian that the sample's surrogate has near the optimum: whatever it is, the gradient says when they end."""
+
+    dense = False
+
+    def __init__(self, whole: Problem, there: Point, rows: BatchedTable, coding: Coding, near: Point) -> None:
+        vars(self).update(vars(whole))
+        # One half is left for the error of the codes.
+        self.tol, self.there, self.near_optimum = 0.5 * whole.tol, there, near
+        self.rows, self.coding = rows, coding
+
+    def at(self, coefficients: np.ndarray) -> Point:
+        """The objective and its gradient, with the Hessian of the surrogate."""
+        there, way = self.there, coefficients[0] - self.there.coefficients[0]
+        between = there.coefficients[0].copy(), way
+        work = functools.partial(coded_block, coding=self.coding, intercept=self.task.fit_intercept, between=between)
+        sums = self.rows.total(work, self.task.weights)
+        error = error_of_codes(self.coding, between, sums, self.total, self.rows.shape[0])
+        curved = there.hessian @ way + self.penalty * way
+        near = self.near_optimum
+        return CodedPoint(
+            coefficients,
+            there.value + float(there.gradient[0] @ way + 0.5 * (way @ curved)) + sums[0],
+            there.gradient + (curved + sums[3])[None],
+            near.hessian,
+            there.probabilities,
+            there.separated,
+            near.hessian_at,
+            float(error.max()) / self.total,
+        )
+
+    def verdict(self, point: Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+        """As with all rows; 'coarse' where codes do not tell the gradient well enough."""
+        if isinstance(point, CodedPoint) and not point.error <= self.tol:
+            return "coarse"
+        return super().verdict(point, step, slope, damping)
+
+
+def coded_block(
+    block: CodedBlock, weights: Some, coding: Coding, intercept: bool, between: tuple[np.ndarray, np.ndarray]
+) -> tuple[Any, ...]:
+    """What codes of one block add to the second-order model."""
+    return _kernels.coded_remainder(
+        block.codes, coding.unit, or_empty(weights), intercept, block.key, block.first, *between, coding.threads
+    )
+
+
+def error_of_codes(
+    coding: Coding, between: tuple[np.ndarray, np.ndarray], sums: tuple[Any, ...], total: float, rows: int
+) -> np.ndarray:
+    """How far the gradient of the remainder may be off, because rows are codes."""
+    _, slack, slack_square, gradient, spread = sums
+    unit = np.append(coding.unit, 0.0)[: gradient.shape[0]]
+    most = np.append(MOST_CODE * coding.unit, 1.0)[: gradient.shape[0]]
+    shifted, moved = (0.5 * float(unit @ np.abs(b)) for b in between)
+    by_chance = SURE * np.sqrt(2.0 * (0.25 * unit**2 * slack_square + spread))
+    of_second_order = 0.5 * unit * slack + 0.0482 * moved**2 * total * most + 1.4 * shifted * np.sqrt(rows * spread)
+    return by_chance + of_second_order
+
+
 def begins_at_sample(task: Task) -> bool:
     """Whether a fit to a sample comes first: of a table in blocks, or of so many rows of an array that it is worth its
     passes. Without a penalty, the first pass over an array is at 0, to tell which columns depend on others."""
-    if isinstance(task.X, BatchedTable):
+    table = table_of(task.X)
+    if table.streamed:
         return True
-    if not isinstance(task.X, np.ndarray) or task.rows is not None or not np.isfinite(task.C):
+    if table.by_column or task.rows is not None or not np.isfinite(task.C):
         return False
     narrow = way_to_solve(task)[1] == "newton" and 40 * task.outputs * task.X.shape[1] <= _sample_size(task)
     work = task.X.shape[0] * (task.outputs * (task.X.shape[1] + 1)) ** 2
@@ -220,6 +326,12 @@ def solve_from_sample(task: Task, tol: float, max_iter: int, trace: Trace, fit: 
         surrogate = (AbsoluteSurrogate if problem.absolute else Surrogate)(problem, point, fit.task)
         end = damped_newton(surrogate, surrogate.begin, 20, **problem.limits)
         nearer = end.point.coefficients if end.last_step is None else end.point.coefficients + end.last_step
+        rows = task.X.coded if isinstance(task.X, BatchedTable) else None
+        if fit.coding is not None and rows is not None:
+            coded = CodedProblem(problem, point, rows, fit.coding, end.point)
+            last = damped_newton(coded, coded.at(nearer), max_iter, **problem.limits)
+            if last.status == "converged":
+                return coded.solution(last)
         reached = problem.at(np.ascontiguousarray(nearer))
         if reached.value <= point.value:
             point, steps = reached, 1

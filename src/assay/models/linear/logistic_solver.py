@@ -190,7 +190,12 @@ class Problem:
     def at(self, coefficients: np.ndarray) -> Point:
         """The objective and its derivatives; near the optimum with the Hessian of a point before."""
         wanted = self.dense and self.kept is None
-        sums = self.passes.sums(np.ascontiguousarray(coefficients), wanted, not self.dense, self.task.threads)
+        sums = self.passes.sums(
+            coefficients=np.ascontiguousarray(coefficients),
+            hessian=wanted,
+            probabilities=not self.dense,
+            threads=self.task.threads,
+        )
         point = self.point(coefficients, sums)
         if self.kept is not None:
             point.hessian, point.hessian_at = self.kept.hessian, self.kept.hessian_at
@@ -381,7 +386,9 @@ class WideProblem(Problem):
         if self.columns <= MOST_LOGISTIC:
             one_class = np.zeros(self.task.X.shape[0], dtype=np.int32)
             passes = self.table.logistic_passes(self.terms._replace(codes=one_class, classes=2))
-            self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
+            zeros = np.zeros((1, self.columns))
+            sums = passes.sums(coefficients=zeros, hessian=True, probabilities=False, threads=self.task.threads)
+            self.gram = 4.0 * sums[3]
 
     def step(self, point: Point, damping: float) -> np.ndarray:
         """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""
@@ -399,12 +406,13 @@ class WideProblem(Problem):
             if power <= target**2 * first or power <= 0.0:
                 break
             full[self.free] = direction
-            product = self.passes.hessian_product(point.probabilities, full, self.task.threads)[self.free]
+            product = self.passes.hessian_product(point.probabilities, direction=full, threads=self.task.threads)
+            product = product[self.free]
             product += ridge * direction
-            bend = float((direction * product).sum())
-            if bend <= 0.0:
+            curvature_along = float((direction * product).sum())
+            if curvature_along <= 0.0:
                 break
-            length = power / bend
+            length = power / curvature_along
             solution += length * direction
             residual -= length * product
             conditioned = condition(residual)

@@ -50,8 +50,8 @@ class ListedPairs:
 
     def curve(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         open_pairs = scores[self.first] - scores[self.second] < 1.0
-        bend = self.share * open_pairs * (direction[self.first] - direction[self.second])
-        return self._spread(bend, scores.shape[0])
+        product = self.share * open_pairs * (direction[self.first] - direction[self.second])
+        return self._spread(product, scores.shape[0])
 
     def _spread(self, of_pairs: np.ndarray, n_rows: int) -> np.ndarray:
         return np.bincount(self.first, of_pairs, minlength=n_rows) - np.bincount(

@@ -23,6 +23,7 @@ from ...base.folds import (
     fold_blocks,
     prepared,
     row_lists,
+    split_all_rows,
     through_folds,
 )
 from ...base.parameters import ArrayLike, Boolean, Real, param
@@ -157,7 +158,7 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
         """What the models of `fit_folds` say of their test rows, for one target on columns that are scaled at most."""
         template = clone(self)
         rows, target, _ = template._begin(X, y)
-        if not isinstance(rows, np.ndarray) or target.ndim != 1 or not self.fit_intercept:
+        if table_of(rows).by_column or target.ndim != 1 or not self.fit_intercept:
             return None
         scaled = transforms is None or transforms.scale(rows.shape[1])
         if not scaled or rows.shape[1] > min(table_of(rows).most_square, rows.shape[0]):
@@ -173,13 +174,13 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
         whole = GramStatistics.of(rows, target[:, None], None, fit_intercept=True, threads=threads)
         cells, one_class = np.column_stack([rows, target]), np.zeros(rows.shape[0], dtype=np.int32)
         for some in fold_blocks(folds):
-            trains, tests = (row_lists(folds[k][side] for k in some) for side in (0, 1))
+            tests = row_lists(folds[k][1] for k in some)
             grams = _kernels.fold_grams(cells, one_class, 1, whole.shift[None], tests, threads)
             rest = whole.sums - grams.reshape(len(tests), *whole.sums.shape)
             with np.errstate(all="ignore"):  # what is no number is not sure
                 slopes, means, sure = _solve_stacked(whole, rest, _factors(transforms, some), alpha)
-            sure &= _kernels.complementary(trains, tests, rows.shape[0], threads) > 0
-            sure &= np.array([train.shape[0] >= rows.shape[1] for train in trains])
+            sure &= split_all_rows([folds[k] for k in some], rows.shape[0], threads) > 0
+            sure &= np.array([rows.shape[0] - test.shape[0] >= rows.shape[1] for test in tests])
             kept = [test for test, holds in zip(tests, sure, strict=True) if holds]
             answers = iter(cut_at(_kernels.fold_lines(rows, kept, means[sure], slopes[sure], threads), kept))
             yield from (next(answers) if holds else None for holds in sure)
@@ -345,7 +346,7 @@ def _solve_moments(moments: Centred, alphas: np.ndarray) -> np.ndarray | None:
     """Coefficients (n_features, n_targets) from the normal equations, or None if they are not safe to solve."""
     coefficients = np.empty_like(moments.cross)
     identity = np.arange(moments.gram.shape[0])
-    for alpha in np.unique(alphas):
+    for alpha in set(alphas.tolist()):
         penalised = moments.gram.copy()
         penalised[identity, identity] += alpha
         factor = cholesky(penalised)

@@ -96,11 +96,11 @@ class ArrayRows:
         return self.X - centre, weights
 
     def central_values(self, targets: np.ndarray, fit_intercept: bool = True) -> np.ndarray:
-        """A value near the mean of each column and target from up to a thousand rows, exactly that of a constant one;
-        zeros without intercept."""
+        """A value near the mean of each column and target from some hundred rows, exactly that of a constant one; zeros
+        without intercept."""
         if not fit_intercept:
             return np.zeros(self.X.shape[1] + targets.shape[1])
-        step = max(1, self.X.shape[0] // (1024 if self.X.shape[1] + targets.shape[1] <= 1024 else 128))
+        step = max(1, self.X.shape[0] // (256 if self.X.shape[1] + targets.shape[1] <= 1024 else 128))
         centres = []
         for sample in (self.X[::step], targets[::step]):
             with np.errstate(invalid="ignore"):
@@ -111,10 +111,9 @@ class ArrayRows:
         """By how much to move values that were to be near the means and lie `offset` away from them."""
         return offset
 
-    @property
-    def gram_sums(self) -> Callable[..., np.ndarray]:
-        """(targets, shift, weights, some rows, threads) to the sum of w z z', with z = [x - shift, y - shift, 1]."""
-        return partial(_kernels.weighted_gram, self.X)
+    def gram_sums(self, targets: np.ndarray, weights: Some, part: Some) -> Callable[..., np.ndarray]:
+        """(shift, threads) to the sum of w z z' over all rows or a part, with z = [x - shift, y - shift, 1]."""
+        return partial(_kernels.weighted_gram, self.X, targets, weights=weights, rows=part)
 
     def hashes(self) -> np.ndarray:
         """A hash of the cells of each row that are not 0."""
@@ -234,8 +233,12 @@ class SparseRows:
         """As for arrays, but only of columns far from the shift, which are almost full."""
         return np.where(far, offset, 0.0)
 
-    def gram_sums(self, targets: np.ndarray, shift: np.ndarray, weights: Some, part: Some, threads: int) -> np.ndarray:
-        """The same sums from the stored cells: columns are shifted only where they are far from zero and full."""
+    def gram_sums(self, targets: np.ndarray, weights: Some, part: Some) -> Callable[..., np.ndarray]:
+        """(shift, threads) to the same sums from the stored cells."""
+        return partial(self._gram, targets, weights, part)
+
+    def _gram(self, targets: np.ndarray, weights: Some, part: Some, shift: np.ndarray, threads: int) -> np.ndarray:
+        """Columns are shifted only where they are far from zero and full."""
         p, table = self.X.shape[1], self.X.shifted(shift[: self.X.shape[1]])
         ends = np.column_stack([targets - shift[p:], np.ones(targets.shape[0])])
         if part is not None:

@@ -13,6 +13,7 @@ from ...numeric.moments import deviation_or_one, weighted_mean
 
 FORMS = ("full", "tied", "diag", "spherical")
 _BLOCK = 512  # rows of a block of the kernel
+_PIECE = 8192  # rows that are centred at a time
 
 
 class PassBounds:
@@ -64,9 +65,11 @@ class Gaussians:
     def family(cls, form: str, rows: np.ndarray, weights: np.ndarray | None, floor: float) -> Gaussians:
         """No components yet: what is learned from the rows as a whole."""
         centre = weighted_mean(rows, weights)
-        gaps = rows - centre
-        deviation = np.sqrt(weighted_mean(gaps**2, weights))
-        scatter = gaps.T @ gaps if weights is None else gaps.T @ (gaps * weights[:, None])
+        scatter = np.zeros((rows.shape[1], rows.shape[1]))
+        for first in range(0, len(rows), _PIECE):
+            gaps = rows[first : first + _PIECE] - centre
+            scatter += gaps.T @ (gaps if weights is None else gaps * weights[first : first + _PIECE, None])
+        deviation = np.sqrt(np.diagonal(scatter) / (len(rows) if weights is None else weights.sum()))
         empty = np.empty(0)
         return cls(form, empty, empty, empty, floor, deviation_or_one(deviation, centre), centre, scatter)
 

@@ -23,7 +23,16 @@ from ...base.cost import Cost
 from ...base.cv import choose_on_param, drawn_rows
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Fold, Regressor
-from ...base.folds import FoldTransforms, Transforms, cut_at, fold_blocks, prepared, row_lists
+from ...base.folds import (
+    FoldTransforms,
+    RestFold,
+    Transforms,
+    cut_at,
+    fold_blocks,
+    fold_sizes,
+    prepared,
+    split_all_rows,
+)
 from ...base.parameters import Choice, Integer, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
@@ -37,7 +46,7 @@ from ...numeric.sparse_neighbours import SparseCosineIndex
 from .ordinal_ranks import as_ranks, ordinal_columns
 
 _MOST_NEIGHBOURS = 50
-_NEIGHBOURS_AT_ONCE = 1 << 17
+_NEIGHBOURS_AT_ONCE = 3 << 15
 
 MOST_VIEWED = 2_000
 """Rows, drawn from longer tables, whose neighbours a view looks for: shares are then known to a percent."""
@@ -302,12 +311,15 @@ class _Neighbours(MixedInput, Estimator):
         Few rows have their lists of neighbours at a time.
         """
         numbers = np.arange(self.rows_.shape[0]) if asked is None else asked
-        losses, step = np.empty((most, numbers.shape[0])), max(1024, _NEIGHBOURS_AT_ONCE // most)
+        losses, step = np.empty((0, 0)), max(1024, _NEIGHBOURS_AT_ONCE // most)
         for begin in range(0, numbers.shape[0], step):
             some = numbers[begin : begin + step]
             rows, distances = self._index.nearest_to_itself(most, thread_count(self.n_jobs), some)
             for k, decided in enumerate(self._by_number(rows, distances)):
-                losses[k, begin : begin + step] = self._losses(decided, some, squared)
+                found = self._losses(decided, some, squared)
+                if not losses.size:
+                    losses = np.empty((most, numbers.shape[0]), dtype=found.dtype)
+                losses[k, begin : begin + step] = found
         return losses
 
     def best_k(self, most: int = 50, level: float = 0.95) -> NeighbourCurve:
@@ -328,7 +340,7 @@ class _Neighbours(MixedInput, Estimator):
             )
         check_is_fitted(self)
         most = max(1, min(most, self.rows_.shape[0] - 1))
-        losses = self._left_out(most, None, squared=False)
+        losses = self._left_out(most, None, squared=False).astype(np.float64)
         errors, n = losses.mean(axis=1), losses.shape[1]
         reach = float(ndtri(0.5 + 0.5 * level)) / np.sqrt(max(n - 1, 1))
         best, half = int(np.argmin(errors)), reach * losses.std(axis=1)
@@ -463,7 +475,7 @@ class _Neighbours(MixedInput, Estimator):
         """
         if sample_weight is not None:
             raise DataError(type(self).__name__, "sample_weight", "is not used by nearest neighbours")
-        parts = [(np.asarray(train), np.asarray(test)) for train, test in folds]
+        parts: list[Fold] = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         shared: _SharedSearch | None = None
         planned = not issparse(X) and _worth_sharing(parts)
         for fold, model in enumerate(super().fit_folds(X, y, iter(parts), None, transforms)):
@@ -524,19 +536,24 @@ def _all_finite(values: np.ndarray) -> bool:
 
 def _worth_sharing(parts: list[Fold]) -> bool:
     """Whether one search over all rows compares fewer pairs than a search per fold."""
-    if len(parts) < 2 or any(rows.dtype.kind not in "iu" or rows.size == 0 for part in parts for rows in part):
+    if len(parts) < 2 or any(min(fold_sizes(part)) == 0 for part in parts):
         return False
-    n_rows = 1 + max(int(max(train.max(), test.max())) for train, test in parts)
+    listed = [rows for part in parts if not isinstance(part, RestFold) for rows in part]
+    if any(rows.dtype.kind not in "iu" for rows in listed):
+        return False
+    n_rows = max(
+        part.n_rows if isinstance(part, RestFold) else 1 + max(int(rows.max()) for rows in part) for part in parts
+    )
     tested = _tested(parts, n_rows).shape[0]
-    separate = sum(float(train.shape[0]) * test.shape[0] for train, test in parts)
+    separate = sum(float(train) * test for train, test in map(fold_sizes, parts))
     return tested * float(n_rows) < 0.7 * separate
 
 
 def _tested(parts: list[Fold], n_rows: int) -> np.ndarray:
     """The rows that some fold holds out, in their order."""
     held_out = np.zeros(n_rows, dtype=bool)
-    for _, test in parts:
-        held_out[test] = True
+    for part in parts:
+        held_out[part[1]] = True
     return np.flatnonzero(held_out)
 
 
@@ -566,7 +583,7 @@ class _SharedSearch:
         self.lists = SharedNeighbours(index, tested, self._length(owner._longest, values), threads)
 
     def _length(self, k: int, values: np.ndarray) -> int:
-        share = min(train.shape[0] for train, _ in self.parts) / values.shape[0]
+        share = min(fold_sizes(part)[0] for part in self.parts) / values.shape[0]
         length = k / share + 3.0 * np.sqrt(k * (1.0 - share)) / share + 1
         # Factors lie between ratio and stretch, half way in the mean. A ball wider by `growth` holds about growth^d
         # times the rows (few data have over a dozen dimensions), and up to 64 neighbours are found fastest.
@@ -618,19 +635,21 @@ class _SharedSearch:
         """Which folds need no model: training rows in their order, enough of them, of every class, and columns that
         are scaled at most."""
         parts = [self.parts[fold] for fold in some]
-        trains, tests = (row_lists(part[side] for part in parts) for side in (0, 1))
-        split = _kernels.complementary(trains, tests, target.shape[0], threads).tolist()
+        split = split_all_rows(parts, target.shape[0], threads).tolist()
         count = None if classes is None else np.bincount(target, minlength=classes.shape[0])
         sure = []
-        for fold, ordered, (train, test) in zip(some, split, parts, strict=True):
+        for fold, ordered, part in zip(some, split, parts, strict=True):
             through = None if self.transforms is None else self.transforms.folds[fold]
-            holds = owner._longest <= train.shape[0]
+            train = part[0] if ordered != 2 else None
+            holds = owner._longest <= (target.shape[0] - part[1].shape[0] if train is None else train.shape[0])
             holds &= through is None or (through.scales and through.width == width)
-            if holds and ordered != 2:
+            if holds and train is not None:
                 holds = bool((train[1:] > train[:-1]).all())
             if holds and count is not None:
-                rest = count - np.bincount(target[test], minlength=count.shape[0]) if ordered == 2 else None
-                rest = np.bincount(target[train], minlength=count.shape[0]) if rest is None else rest
+                if train is None:
+                    rest = count - np.bincount(target[part[1]], minlength=count.shape[0])
+                else:
+                    rest = np.bincount(target[train], minlength=count.shape[0])
                 holds = bool((rest > 0).all())
             sure.append(holds)
         return sure
@@ -688,7 +707,7 @@ class KNNClassifier(_Neighbours, Classifier):
     def _losses(self, decided: np.ndarray, asked: Any, squared: bool) -> np.ndarray:
         if squared:
             return ((decided - self._one_hot()[asked]) ** 2).sum(axis=1)
-        return (decided.argmax(axis=1) != self.codes_[asked]).astype(float)
+        return decided.argmax(axis=1) != self.codes_[asked]
 
     def view(self) -> Neighbours | None:
         """Which classes the neighbours of the rows of each class have, training rows asked for the others."""

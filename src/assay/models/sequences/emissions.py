@@ -74,20 +74,39 @@ class GaussianEmissions:
     mixing: np.ndarray
     threads: int = 1
 
+    def passed(
+        self,
+        seen: Observed,
+        offsets: np.ndarray,
+        start: np.ndarray,
+        transitions: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Log likelihoods, expected starts and moves, and moments by state of complete rows, without arrays of them."""
+        return _kernels.hmm_normal_pass(seen.rows, offsets, start, transitions, weights, *self._given(), self.threads)
+
+    def passes(self, seen: Observed) -> bool:
+        """Whether `passed` can be asked: one component for each state, and no cell is missing."""
+        return self.mixing.shape[1] == 1 and seen.present is None and seen.incomplete is None
+
+    def _given(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+        """What kernels take: constants, means, whitening and whether it is of diagonals."""
+        (k, d), diagonal = self.parts.means.shape, self.parts.form in ("diag", "spherical")
+        whitening, constants = self.parts.whitening()
+        if self.parts.form == "tied":
+            whitening = np.broadcast_to(whitening, (k, d, d))
+        shaped = np.ascontiguousarray(whitening.reshape((k if diagonal else k * d, d)))
+        constants = np.ascontiguousarray(constants - 0.5 * d * np.log(2 * np.pi))
+        return constants, np.ascontiguousarray(self.parts.means), shaped, diagonal
+
     def logs(self, seen: Observed) -> Logs:
         """Log densities of the rows; no symbols; those of the states and components, if a state has several."""
         k, m = self.mixing.shape
         if seen.incomplete is not None:
             logs = seen.incomplete.log_joint(replace(self.parts, weights=np.ones(k * m)))
         else:
-            d, diagonal = self.parts.means.shape[1], self.parts.form in ("diag", "spherical")
-            whitening, constants = self.parts.whitening()
-            if self.parts.form == "tied":
-                whitening = np.broadcast_to(whitening, (k * m, d, d))
-            shaped = np.ascontiguousarray(whitening.reshape((k * m if diagonal else k * m * d, d)))
-            constants = np.ascontiguousarray(constants - 0.5 * d * np.log(2 * np.pi))
-            means, logs = np.ascontiguousarray(self.parts.means), seen.scratch("logs", len(seen.rows), k * m)
-            _kernels.gaussian_logs(seen.rows, constants, means, shaped, diagonal, logs, self.threads)
+            logs = seen.scratch("logs", len(seen.rows), k * m)
+            _kernels.gaussian_logs(seen.rows, *self._given(), logs, self.threads)
         if m == 1:
             return np.ascontiguousarray(seen.spread(logs)), None, None
         with np.errstate(divide="ignore"):
@@ -104,20 +123,25 @@ class GaussianEmissions:
             own = (own[:, :, None] * np.exp(joint - total[:, :, None])).reshape(-1, k * m)
         own = np.ascontiguousarray(own)
         if seen.incomplete is not None:
-            found = seen.incomplete.maximised(self.parts, own)
-            counts = own.sum(axis=0)
-        else:
-            d = self.parts.means.shape[1]
-            diagonal = self.parts.form != "full"
-            means = np.ascontiguousarray(self.parts.means)
-            counts, first, second = _kernels.gaussian_moments(seen.rows, own, means, diagonal, self.threads)
-            if not diagonal:
-                lower = np.tril(second.reshape(k * m, d, d))
-                second = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
-            found = self.parts.maximised(counts, first, second)
-        sums = counts.reshape(k, m).sum(axis=1, keepdims=True)
-        held = counts.reshape(k, m) / np.where(sums > 0, sums, 1.0)
-        return replace(self, parts=found, mixing=np.where(sums > 0, held, self.mixing))
+            return self._mixed(seen.incomplete.maximised(self.parts, own), own.sum(axis=0))
+        means, diagonal = np.ascontiguousarray(self.parts.means), self.parts.form != "full"
+        return self.from_moments(_kernels.gaussian_moments(seen.rows, own, means, diagonal, self.threads))
+
+    def from_moments(self, moments: np.ndarray) -> GaussianEmissions:
+        """The likeliest components given counts, first and second moments (lower parts) about the means, a row each."""
+        n_parts, d = self.parts.means.shape
+        counts, first, second = np.ascontiguousarray(moments[:, 0]), moments[:, 1 : 1 + d], moments[:, 1 + d :]
+        if self.parts.form == "full":
+            lower = np.tril(second.reshape(n_parts, d, d))
+            second = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
+        return self._mixed(self.parts.maximised(counts, first, second), counts)
+
+    def _mixed(self, parts: Gaussians, counts: np.ndarray) -> GaussianEmissions:
+        """These components, mixed by their counts."""
+        held = counts.reshape(self.mixing.shape)
+        sums = held.sum(axis=1, keepdims=True)
+        mixing = np.where(sums > 0, held / np.where(sums > 0, sums, 1.0), self.mixing)
+        return replace(self, parts=parts, mixing=mixing)
 
     def penalty(self) -> float:
         """No prior."""
@@ -154,10 +178,10 @@ class CategoricalEmissions:
     prior: float = 0.0
 
     def logs(self, codes: np.ndarray) -> Logs:
-        """Log probabilities of the symbols, with a last row for a missing one, and the symbol of each row."""
+        """Log probabilities of the symbols, with a last row for a missing one (code -1), and the symbol of each row."""
         with np.errstate(divide="ignore"):
             by_symbol = np.vstack([np.log(self.table.T), np.zeros((1, self.table.shape[0]))])
-        return by_symbol, np.where(codes < 0, self.table.shape[1], codes), None
+        return by_symbol, codes, None
 
     def maximised(self, codes: np.ndarray, counts: np.ndarray, parts: None = None) -> CategoricalEmissions:
         """Shares of the symbols, smoothed by the prior; symbols that are impossible at the start stay so."""

@@ -121,29 +121,42 @@ class HiddenMarkovModel(Estimator):
         self._check_cost(n_rows, n_columns)
         fixed = self._fixed()
         weights = check_weights(who, sample_weight, len(offsets) - 1)
-        by_row = np.ones(n_rows) if weights is None else np.repeat(weights, np.diff(offsets))
+        by_row = None if weights is None else np.repeat(weights, np.diff(offsets))
         labels = None if states is None else self._labels(states, n_rows)
         trace, threads = self._new_trace(), thread_count(self.n_jobs)
 
         def step(chain: Chain) -> tuple[Chain, float]:
             start, transitions, emissions = chain
-            logs, codes, parts = emissions.logs(seen)
-            wanted = (False, codes is None, True, -1)
-            shares: Any = None if codes is not None else seen.scratch("shares", n_rows, k)
-            found = _kernels.hmm_pass(logs, offsets, start, transitions, weights, *wanted, codes, shares, threads)
-            values, _, _, starts, moves, counts = found
+            if isinstance(emissions, GaussianEmissions) and emissions.passes(seen):
+                values, starts, moves, moments = emissions.passed(seen, offsets, start, transitions, weights)
+            else:
+                logs, codes, parts = emissions.logs(seen)
+                wanted = (False, codes is None, True, -1)
+                # Probabilities of states take the place of the log densities that they are made of.
+                shares: Any = (
+                    None if codes is not None else logs if parts is None else seen.scratch("shares", n_rows, k)
+                )
+                found = _kernels.hmm_pass(logs, offsets, start, transitions, weights, *wanted, codes, shares, threads)
+                values, _, _, starts, moves, counts = found
+                moments = None
             self._refuse_impossible(values, offsets)
             total = float(values.sum() if weights is None else weights @ values)
             total += log_prior(start, self.start_prior) + log_prior(transitions, self.transition_prior)
             total += emissions.penalty()
-            if codes is not None:
-                shares = counts
-            elif weights is not None:
-                shares *= by_row[:, None]
+            if "emissions" in fixed:
+                following = emissions
+            elif moments is not None:
+                following = emissions.from_moments(moments)
+            elif codes is not None:
+                following = emissions.maximised(seen, counts, parts)
+            else:
+                if by_row is not None:
+                    shares *= by_row[:, None]
+                following = emissions.maximised(seen, shares, parts)
             return (
                 start if "start" in fixed else normalised(starts, self.start_prior, start),
                 transitions if "transitions" in fixed else normalised(moves, self.transition_prior, transitions),
-                emissions if "emissions" in fixed else emissions.maximised(seen, shares, parts),
+                following,
             ), total
 
         with one_blas_thread():
@@ -155,7 +168,7 @@ class HiddenMarkovModel(Estimator):
                 restarts=self.n_init,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                scale=float(by_row.sum()),
+                scale=float(n_rows if by_row is None else by_row.sum()),
                 trace=trace,
             )
         self.start_, self.transitions_, emissions = run.parameters
@@ -207,7 +220,7 @@ class HiddenMarkovModel(Estimator):
         self,
         seen: Any,
         offsets: np.ndarray,
-        by_row: np.ndarray,
+        by_row: np.ndarray | None,
         labels: np.ndarray | None,
         threads: int,
         rng: np.random.Generator,
@@ -219,7 +232,7 @@ class HiddenMarkovModel(Estimator):
             given = all(part is not None for part in (self.start, self.transitions, self.emissions))
             # Where all is given, clusters would be of no use but for a shared covariance and shares of components.
             needless = given and self.n_components == 1 and self.covariance_type != "tied"
-            labels = np.zeros(seen.n_rows, dtype=np.int64) if needless else self._clusters(seen, by_row, rng)
+            labels = None if needless else self._clusters(seen, by_row, rng)
         if labels is None:
             starts = np.ones(k)
             moves = rng.dirichlet(np.ones(k), size=k) + 1.0 / k
@@ -229,9 +242,9 @@ class HiddenMarkovModel(Estimator):
             starts, moves = np.full(k, least), np.full((k, k), least)
             firsts, inside = offsets[:-1], np.ones(len(labels), dtype=bool)
             inside[firsts] = False
-            np.add.at(starts, labels[firsts], by_row[firsts])
             later = np.flatnonzero(inside)
-            np.add.at(moves, (labels[later - 1], labels[later]), by_row[later])
+            np.add.at(starts, labels[firsts], 1.0 if by_row is None else by_row[firsts])
+            np.add.at(moves, (labels[later - 1], labels[later]), 1.0 if by_row is None else by_row[later])
             starts, moves = starts + self.start_prior, moves + self.transition_prior
             moves[moves.sum(axis=1) == 0] = 1.0
         start = self._given("start", self.start, (k,), starts / starts.sum())
@@ -261,7 +274,7 @@ class HiddenMarkovModel(Estimator):
             )
         return held
 
-    def _clusters(self, seen: Observed, by_row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _clusters(self, seen: Observed, by_row: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
         """A state for each row by k-means on standardised columns; rows of which nothing is known follow the last."""
         filled = seen.rows if seen.incomplete is None else seen.incomplete.with_means()
         labels = np.zeros(seen.n_rows, dtype=np.int64)
@@ -270,7 +283,7 @@ class HiddenMarkovModel(Estimator):
         spread = filled.std(axis=0)
         found = (
             starting_means(min(self.n_states, len(filled)), rng, self.n_jobs)
-            .fit(filled / np.where(spread > 0, spread, 1.0), None, seen.of_present(by_row))
+            .fit(filled / np.where(spread > 0, spread, 1.0), None, None if by_row is None else seen.of_present(by_row))
             .labels_
         )
         if seen.present is None:
@@ -279,18 +292,20 @@ class HiddenMarkovModel(Estimator):
         return found[last].astype(np.int64)
 
     def _first_emissions(
-        self, seen: Any, by_row: np.ndarray, labels: np.ndarray | None, threads: int, rng: np.random.Generator
+        self, seen: Any, by_row: np.ndarray | None, labels: np.ndarray | None, threads: int, rng: np.random.Generator
     ) -> Emissions:
         k = self.n_states
         if self.emission == "categorical":
             n_symbols = len(self.categories_)
-            counts = np.bincount(seen + 1, by_row, minlength=n_symbols + 1)[1:] + 1e-3
-            if labels is None:
+            if self.emissions is not None:
+                table = np.ones((k, n_symbols))
+            elif labels is None:
+                counts = np.bincount(seen + 1, by_row, minlength=n_symbols + 1)[1:] + 1e-3
                 table = (counts / counts.sum()) * rng.gamma(2.0, 1.0, size=(k, n_symbols)) + 1e-6
             else:
                 table = np.full((k, n_symbols), self.emission_prior)
                 known = seen >= 0
-                np.add.at(table, (labels[known], seen[known]), by_row[known])
+                np.add.at(table, (labels[known], seen[known]), 1.0 if by_row is None else by_row[known])
                 table[table.sum(axis=1) == 0] = 1.0
             otherwise = table / table.sum(axis=1, keepdims=True)
             return CategoricalEmissions(
@@ -299,11 +314,16 @@ class HiddenMarkovModel(Estimator):
         d = seen.rows.shape[1]
         if self.emission == "poisson":
             return PoissonEmissions(self._first_rates(seen, by_row, labels, rng))
-        weights = seen.of_present(by_row)
+        weights = None if by_row is None else seen.of_present(by_row)
         filled = seen.rows if seen.incomplete is None else IncompleteRows(seen.rows).with_means()
         family = Gaussians.family(self.covariance_type, filled, weights, self.reg_covar)
-        assert labels is not None
         m = self.n_components
+        if labels is None:
+            # All is given but the covariances, which begin as those of all rows.
+            means = self._given_numbers("emissions", self.emissions, (k, d))
+            pooled = np.broadcast_to(np.diag(family.deviation**2), (k, d, d))
+            start = Gaussians(**{**vars(family), "means": means, "covariances": pooled})
+            return GaussianEmissions(start.maximised(np.ones(k), np.zeros((k, d)), pooled), np.ones((k, 1)), threads)
         own = seen.of_present(labels) * m
         if m > 1:
             # Within each state the rows are dealt out by k-means too.
@@ -311,7 +331,8 @@ class HiddenMarkovModel(Estimator):
                 members = np.flatnonzero(own == state * m)
                 if len(members) > m:
                     part = starting_means(m, rng, self.n_jobs)
-                    own[members] += part.fit(filled[members] / family.deviation, None, weights[members]).labels_
+                    mass = None if weights is None else weights[members]
+                    own[members] += part.fit(filled[members] / family.deviation, None, mass).labels_
         parts = from_labels(family, filled, own, weights, k * m)
         if self.emissions is not None:
             means = self._given_numbers("emissions", self.emissions, (k * m, d) if m > 1 else (k, d))
@@ -323,14 +344,14 @@ class HiddenMarkovModel(Estimator):
         return GaussianEmissions(parts, mixing / mixing.sum(axis=1, keepdims=True), threads)
 
     def _first_rates(
-        self, seen: Observed, by_row: np.ndarray, labels: np.ndarray | None, rng: np.random.Generator
+        self, seen: Observed, by_row: np.ndarray | None, labels: np.ndarray | None, rng: np.random.Generator
     ) -> np.ndarray:
         """Means of the counts by state, or quantiles of their sums jittered."""
         k, d = self.n_states, seen.rows.shape[1]
         if self.emissions is not None:
             return np.maximum(self._given_numbers("emissions", self.emissions, (k, d)), LEAST_RATE)
         if labels is not None:
-            shares = np.eye(k)[labels] * by_row[:, None]
+            shares = np.eye(k)[labels] * (1.0 if by_row is None else by_row[:, None])
             return PoissonEmissions(np.full((k, d), np.nanmean(seen.rows) + LEAST_RATE)).maximised(seen, shares).rates
         levels = np.nanquantile(seen.rows, (np.arange(k) + 0.5) / k, axis=0) + 0.1
         return levels * rng.gamma(50.0, 1.0 / 50.0, size=(k, d))

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...base import DataError, plain
 
+_PIECE = 8192  # symbols that are encoded at a time
+
 
 def as_table(who: str, X: Any, lengths: Any, symbols: bool) -> tuple[Any, Any]:
     """A table and the lengths of its sequences.
@@ -122,7 +124,18 @@ def is_unknown(cells: np.ndarray) -> np.ndarray:
 
 
 def encode(who: str, cells: np.ndarray, categories: np.ndarray) -> np.ndarray:
-    """Codes of symbols, -1 where missing; a symbol that was never seen is refused."""
+    """Codes of symbols, -1 where missing; a symbol that was never seen is refused. Symbols that are codes stay as they
+    are."""
+    numbered = cells.dtype == np.int64 and np.array_equal(categories, np.arange(len(categories)))
+    if numbered and cells.flags.c_contiguous and cells.min() >= 0 and cells.max() < len(categories):
+        return cells
+    codes = np.empty(cells.shape, dtype=np.int64)
+    for first in range(0, len(cells), _PIECE):
+        codes[first : first + _PIECE] = _codes_of(who, cells[first : first + _PIECE], categories)
+    return codes
+
+
+def _codes_of(who: str, cells: np.ndarray, categories: np.ndarray) -> np.ndarray:
     unknown = is_unknown(cells)
     codes = np.full(cells.shape, -1, dtype=np.int64)
     known = cells[~unknown]

@@ -67,7 +67,7 @@ class TreeEstimator(MixedInput, Estimator):
         """Grow the tree, and do what the method does after that: prune it, or fit models in its leaves."""
         cells, target, weights = self._begin(X, y, sample_weight)
         table = CodedTable.of(cells, self.schema_, self._threads(), once=True)
-        self._grow(table, np.arange(cells.shape[0]), target, weights)
+        self._grow(table, np.arange(cells.shape[0], dtype=np.int32), target, weights)
         return self
 
     def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:

@@ -82,7 +82,9 @@ class _Cart(TreeEstimator):
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, target, weights = self._begin(X, y, sample_weight)
         table = self._coded(cells)
-        self._grow(table, np.arange(cells.shape[0]), target, weights, _kept(cells.shape[0], sample_weight))
+        self._grow(
+            table, np.arange(cells.shape[0], dtype=np.int32), target, weights, _kept(cells.shape[0], sample_weight)
+        )
         return self
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:

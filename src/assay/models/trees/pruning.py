@@ -6,14 +6,14 @@ A tree is walked by `children` and pruned by `cut` alone, so nodes may have any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import DataError, ParameterError, check_weights, thread_count
+from ...base import DataError, Fold, ParameterError, check_weights, thread_count
 from ...base.record import Grid, TableRecord
 from ._engine import Tree
 from .pessimistic import pessimistic_leaves
@@ -193,7 +193,7 @@ class PruningCurve(TableRecord):
 
 def cross_validated_curve(
     whole: Tree,
-    folds: list[tuple[np.ndarray, np.ndarray]],
+    folds: Sequence[Fold],
     grow: Callable[[np.ndarray], Tree],
     held_out: Callable[[Tree, np.ndarray], tuple[np.ndarray, np.ndarray]],
     total: Callable[[np.ndarray], float],

@@ -13,6 +13,7 @@ from scipy.stats import multivariate_normal, poisson
 from assay import _kernels
 from assay.base import AssayWarning, DataError, ParameterError
 from assay.models.sequences import HiddenMarkovModel
+from assay.models.sequences.emissions import Observed
 
 FORMS = ("full", "tied", "diag", "spherical")
 
@@ -346,7 +347,7 @@ def _pass(logs, lengths, chain, weights=None, codes=None, threads=1):
 @pytest.mark.parametrize("symbols", [False, True])
 def test_sequences_side_by_side_give_what_each_gives_alone(k, symbols):
     rng = np.random.default_rng(k)
-    lengths = rng.integers(1, 40, size=19)
+    lengths = np.append(rng.integers(1, 40, size=16), [127, 128, 300])
     n, weights = int(lengths.sum()), rng.uniform(0.5, 2.0, size=19)
     chain = (rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), size=k))
     codes = rng.integers(0, 6, size=n) if symbols else None
@@ -505,3 +506,27 @@ def test_steps_that_run_out_are_told_with_the_way_out():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         HiddenMarkovModel(2, max_iter=0, random_state=0).fit(X)  # no steps were asked for
+
+
+@pytest.mark.parametrize("form", ["full", "tied", "diag", "spherical"])
+def test_a_pass_that_finds_densities_where_it_uses_them_gives_what_one_over_all_densities_gives(form):
+    rng = np.random.default_rng(0)
+    lengths = np.append(rng.integers(1, 60, size=11), [400, 129])
+    rows, weights = rng.normal(size=(int(lengths.sum()), 3)), rng.uniform(0.5, 2.0, size=13)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    model = HiddenMarkovModel(3, covariance_type=form, max_iter=2, tol=0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        emissions = model.fit(rows, lengths)._emissions()
+    seen, chain = Observed.of(rows), (model.start_, model.transitions_)
+    values, starts, moves, moments = emissions.passed(seen, offsets, *chain, weights)
+    logs = emissions.logs(seen)[0]
+    expected = _kernels.hmm_pass(logs, offsets, *chain, weights, False, True, True, -1, None, logs, 1)
+    np.testing.assert_array_equal(values, expected[0])
+    np.testing.assert_array_equal(starts, expected[3])
+    np.testing.assert_array_equal(moves, expected[4])
+    shares = logs * np.repeat(weights, lengths)[:, None]
+    by_rows = emissions.maximised(seen, shares, None)
+    found = emissions.from_moments(moments)
+    np.testing.assert_allclose(found.parts.means, by_rows.parts.means, rtol=1e-10)
+    np.testing.assert_allclose(found.parts.covariances, by_rows.parts.covariances, rtol=1e-9)
