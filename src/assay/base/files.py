@@ -7,6 +7,8 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from types import TracebackType
+from typing import IO
 
 from .errors import DataError, plain
 
@@ -30,32 +32,64 @@ def write_parts(who: str, path: str | os.PathLike[str], parts: Iterable[bytes]) 
     ...     write_parts("save", Path(folder) / "x", [b"a", b"b"]).read_bytes()
     b'ab'
     """
-    target, partial = Path(path), None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
+    whole = WholeFile(who, path)
+    with whole as file:
+        try:
             for part in parts:
                 file.write(part)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(partial, 0o666 & ~mask)
-        os.replace(partial, target)
-    except OSError as error:
-        _forget(partial)
-        raise DataError(
-            who,
-            f"file '{plain(target, 200)}'",
+        except OSError as error:
+            raise whole.refusal(error) from None
+    return whole.path
+
+
+class WholeFile:
+    """A file that is written piece by piece under another name and stands in its place when the block ends well; after
+    an error nothing is left. What is in the way of the place is told in one sentence.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with WholeFile("save", Path(folder) / "x") as file:
+    ...         _ = file.write(b"a")
+    ...         there = (Path(folder) / "x").exists()
+    ...     there, (Path(folder) / "x").read_bytes()
+    (False, b'a')
+    """
+
+    def __init__(self, who: str, path: str | os.PathLike[str]):
+        self.who, self.path = who, Path(path)
+
+    def __enter__(self) -> IO[bytes]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, self._partial = tempfile.mkstemp(
+                prefix=f".{self.path.name[:40]}.", suffix=".tmp", dir=self.path.parent
+            )
+        except OSError as error:
+            raise self.refusal(error) from None
+        self._file = os.fdopen(handle, "wb")
+        return self._file
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Put the file in its place, or forget it after an error."""
+        try:
+            self._file.close()
+            if kind is None:
+                mask = os.umask(0)
+                os.umask(mask)
+                os.chmod(self._partial, 0o666 & ~mask)
+                os.replace(self._partial, self.path)
+                return
+        except OSError as problem:
+            raise self.refusal(problem) from None
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(self._partial)
+
+    def refusal(self, error: OSError) -> DataError:
+        """The sentence for an error of the file system at this place."""
+        return DataError(
+            self.who,
+            f"file '{plain(self.path, 200)}'",
             f"cannot be written ({error.strerror or error})",
             way_out="choose another place",
-        ) from None
-    except BaseException:
-        _forget(partial)
-        raise
-    return target
-
-
-def _forget(partial: str | None) -> None:
-    if partial is not None:
-        with contextlib.suppress(OSError):
-            os.unlink(partial)
+        )

@@ -10,17 +10,16 @@ too; numbers stay as they are, also where they are written as text.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import IO, Any, Self
 
 import polars as pl
 
-from ..base.errors import DataError, UsageError, plain
+from ..base.errors import UsageError, plain
+from ..base.files import WholeFile
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a cell of text begins with that spreadsheet programs run."""
@@ -55,7 +54,7 @@ class FrameWriter:
     The kind follows from the ending of the path; None writes CSV to stdout. Parquet and Arrow files are put together at
     the end, from frames that are held until then.
 
-    >>> import polars as pl
+    >>> import tempfile
     >>> place = Path(tempfile.mkdtemp()) / "out.csv"
     >>> with FrameWriter(place) as writer:
     ...     writer.write(pl.DataFrame({"a": [1]}))
@@ -71,23 +70,13 @@ class FrameWriter:
             raise UsageError(
                 who, f"file '{plain(path, 200)}'", f"must end in {', '.join(KINDS)}", way_out="the ending says the kind"
             )
-        self._who, self._first = who, True
+        self._first = True
         self._held: list[pl.DataFrame] = []
+        self._whole = None if self.path is None else WholeFile(who, self.path)
         self._file: IO[bytes] | None = None
-        self._partial: str | None = None
 
     def __enter__(self) -> Self:
-        if self.path is None:
-            self._file = getattr(sys.stdout, "buffer", None)
-            return self
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, self._partial = tempfile.mkstemp(
-                prefix=f".{self.path.name[:40]}.", suffix=".tmp", dir=self.path.parent
-            )
-            self._file = os.fdopen(handle, "wb")
-        except OSError as error:
-            raise self._refusal(error) from None
+        self._file = getattr(sys.stdout, "buffer", None) if self._whole is None else self._whole.__enter__()
         return self
 
     def write(self, frame: pl.DataFrame) -> None:
@@ -98,9 +87,9 @@ class FrameWriter:
         try:
             self._put(frame)
         except OSError as error:
-            if self.path is None:
+            if self._whole is None:
                 raise
-            raise self._refusal(error) from None
+            raise self._whole.refusal(error) from None
 
     def _put(self, frame: pl.DataFrame) -> None:
         text = io.BytesIO()
@@ -120,29 +109,14 @@ class FrameWriter:
             if self._file is not None:
                 self._file.flush()
             return
-        assert self._file is not None and self._partial is not None
-        try:
-            if kind is None and self._held:
+        assert self._file is not None and self._whole is not None
+        if kind is None and self._held:
+            try:
                 whole = pl.concat(self._held, how="vertical_relaxed")
                 whole.write_parquet(self._file) if self.kind == "Parquet" else whole.write_ipc(self._file)
-            self._file.close()
-            if kind is None:
-                mask = os.umask(0)
-                os.umask(mask)
-                os.chmod(self._partial, 0o666 & ~mask)
-                os.replace(self._partial, self.path)
-                self._partial = None
-        except OSError as problem:
-            raise self._refusal(problem) from None
-        finally:
-            if self._partial is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(self._partial)
-
-    def _refusal(self, error: OSError) -> DataError:
-        return DataError(
-            self._who,
-            f"file '{plain(self.path, 200)}'",
-            f"cannot be written ({error.strerror or error})",
-            way_out="choose another place",
-        )
+            except BaseException as problem:
+                self._whole.__exit__(type(problem), problem, None)
+                if isinstance(problem, OSError):
+                    raise self._whole.refusal(problem) from None
+                raise
+        self._whole.__exit__(kind, error, trace)

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from assay.base import DataError
-from assay.base.files import write_whole
+from assay.base.files import WholeFile, write_whole
 
 
 def test_a_file_is_replaced_whole_and_nothing_is_left_behind(tmp_path):
@@ -32,3 +32,17 @@ def test_text_that_cannot_be_encoded_leaves_the_old_file(tmp_path):
     with pytest.raises(UnicodeEncodeError):
         write_whole("report", target, "new \ud800")
     assert target.read_text() == "old" and os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_an_error_inside_the_block_is_its_own_and_leaves_the_old_file(tmp_path):
+    place = tmp_path / "o.bin"
+    place.write_bytes(b"old")
+
+    def write():
+        with WholeFile("save", place) as file:
+            file.write(b"new")
+            (tmp_path / "another").read_bytes()
+
+    with pytest.raises(FileNotFoundError, match="another"):
+        write()
+    assert place.read_bytes() == b"old" and list(tmp_path.iterdir()) == [place]
