@@ -20,14 +20,17 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtrc
 
+from ..base import Stream
 from ..base.errors import DataError, plain
+from ..base.record import Record
+from ..numeric.em import expectation_maximisation
 from .table import to_polars
 
 _ROWS, _BATCH = 65_536, 512
 
 
 @dataclass(frozen=True)
-class McarTest:
+class McarTest(Record):
     """Little's test: `statistic`, `df`, `p_value`, the number of `patterns`, and the `effect`.
 
     The effect is the root mean square shift of a pattern's means beyond what chance gives, in standard deviations; with
@@ -40,7 +43,9 @@ class McarTest:
     patterns: int
     effect: float
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:  # type: ignore[override]
+        """The test in one sentence."""
         return (
             f"Little's test: chi-square {self.statistic:.4g} with {self.df} degrees of freedom, p {self.p_value:.3g}, "
             f"{self.patterns} patterns of missing cells, effect {self.effect:.2f}"
@@ -164,47 +169,76 @@ def _batches(count: int) -> list[slice]:
     return [slice(start, start + _BATCH) for start in range(0, count, _BATCH)]
 
 
-def _inverses(covariance: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The inverse covariance of the present columns of each pattern, with zeros for the others."""
-    both = mask[:, :, None] * mask[:, None, :]
-    padded = covariance * both
+def _padded(covariance: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The covariance of the present columns of each pattern, those of the identity for the others."""
+    padded = covariance * (mask[:, :, None] * mask[:, None, :])
     diagonal = np.arange(mask.shape[1])
     padded[:, diagonal, diagonal] += 1 - mask
-    return np.linalg.inv(padded) * both
+    return padded
+
+
+def _inverses(covariance: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The inverse covariance of the present columns of each pattern, with zeros for the others."""
+    return np.linalg.inv(_padded(covariance, mask)) * (mask[:, :, None] * mask[:, None, :])
+
+
+Normal = tuple[np.ndarray, np.ndarray]
+"""Mean and covariance."""
 
 
 def _em(
     mask: np.ndarray, counts: np.ndarray, sums: np.ndarray, products: np.ndarray, max_iter: int, tol: float
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Normal:
     """Maximum likelihood mean and covariance from the sums of the patterns."""
+    size = mask.shape[1]
+
+    def moved_little(before: Normal, after: Normal) -> bool:
+        return all(float(np.abs(new - old).max()) <= tol for old, new in zip(before, after, strict=True))
+
+    return expectation_maximisation(
+        "little_mcar",
+        lambda stream: (np.zeros(size), np.eye(size)),
+        lambda normal: _em_step(*normal, mask, counts, sums, products),
+        Stream.of(0),
+        max_iter=max_iter,
+        settled=moved_little,
+    ).parameters
+
+
+def _em_step(
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    mask: np.ndarray,
+    counts: np.ndarray,
+    sums: np.ndarray,
+    products: np.ndarray,
+) -> tuple[Normal, float]:
+    """The mean and covariance after one step, and the log likelihood before it, up to a constant."""
     total, size = float(counts.sum()), mask.shape[1]
-    mean, covariance = np.zeros(size), np.eye(size)
-    for _ in range(max_iter):
-        step, spread = np.zeros(size), np.zeros((size, size))
-        for part in _batches(mask.shape[0]):
-            here = mask[part]
-            # What the present cells of a row say about all its cells: the cell itself, or its regression on them.
-            fill = covariance @ _inverses(covariance, here)
-            centre = mean * here
-            offset = sums[part] - counts[part, None] * centre
-            crossed = sums[part, :, None] * centre[:, None, :]
-            about = products[part] - crossed - crossed.transpose(0, 2, 1)
-            about += counts[part, None, None] * centre[:, :, None] * centre[:, None, :]
-            step += np.einsum("jab,jb->a", fill, offset)
-            spread += (fill @ about @ fill.transpose(0, 2, 1)).sum(axis=0)
-            spread += counts[part].sum() * covariance - np.einsum("j,jab->ab", counts[part], fill) @ covariance
-        step /= total
-        fresh = spread / total - np.outer(step, step)
-        fresh = (fresh + fresh.T) / 2
-        moved = max(float(np.abs(step).max()), float(np.abs(fresh - covariance).max()))
-        mean, covariance = mean + step, fresh
-        if np.linalg.eigvalsh(covariance)[0] < 1e-9:
-            raise DataError(
-                "little_mcar",
-                "X",
-                "has columns that are linear functions of others",
-                way_out="leave out copies, sums and other dependent columns",
-            )
-        if moved <= tol:
-            break
-    return mean, covariance
+    step, spread, log_likelihood = np.zeros(size), np.zeros((size, size)), 0.0
+    for part in _batches(mask.shape[0]):
+        here, count = mask[part], counts[part]
+        inverse = _inverses(covariance, here)
+        # What the present cells of a row say about all its cells: the cell itself, or its regression on them.
+        fill = covariance @ inverse
+        centre = mean * here
+        offset = sums[part] - count[:, None] * centre
+        crossed = sums[part, :, None] * centre[:, None, :]
+        about = products[part] - crossed - crossed.transpose(0, 2, 1)
+        about += count[:, None, None] * centre[:, :, None] * centre[:, None, :]
+        step += np.einsum("jab,jb->a", fill, offset)
+        spread += (fill @ about @ fill.transpose(0, 2, 1)).sum(axis=0)
+        spread += count.sum() * covariance - np.einsum("j,jab->ab", count, fill) @ covariance
+        log_likelihood -= 0.5 * float(count @ np.linalg.slogdet(_padded(covariance, here))[1])
+        log_likelihood -= 0.5 * float(np.einsum("jab,jab->", inverse, about))
+    step /= total
+    fresh = spread / total - np.outer(step, step)
+    fresh = (fresh + fresh.T) / 2
+    if np.linalg.eigvalsh(fresh)[0] < 1e-9:
+        raise DataError(
+            "little_mcar",
+            "X",
+            "has columns that are linear functions of others",
+            way_out="leave out copies, sums and other dependent columns",
+        )
+    return (mean + step, fresh), log_likelihood

@@ -66,26 +66,30 @@ def expectation_maximisation(
     scale: float = 1.0,
     trace: Trace | None = None,
     warns: bool = True,
+    settled: Callable[[Parameters, Parameters], bool] | None = None,
 ) -> Run[Parameters]:
     """Climb from `restarts` starts, each on its own child stream, and keep the likeliest end (the first of equals).
 
     A run ends when a step gains at most `tol` times `scale` (the number of rows, say, for a gain per row), or after
     `max_iter` steps, which warning W201 tells (unless 0 were asked for). Priors and floors belong into the likelihood
     that `step` returns, for it is that which must rise. Where a few steps only choose among starts, `warns` is false.
+    Where parameters are wanted to more digits than the likelihood tells apart, `settled(before, after)` says of a step
+    that it was the last, in place of the gain.
     """
     best: Run[Parameters] | None = None
     for restart in range(restarts):
         following, fell, ended = start(stream.child(restart)), False, False
         values: list[float] = []
+        kept = following
         while not ended:
-            kept = following
+            before, kept = kept, following
             following, value = step(kept)
             if trace is not None:
                 trace.record("em", restart=restart, iteration=len(values), log_likelihood=value)
             gain = value - values[-1] if values else np.inf
             values.append(value)
             fell |= not gain >= -_ROUNDING * max(abs(value), 1.0)
-            converged = gain <= tol * scale
+            converged = gain <= tol * scale if settled is None else len(values) > 1 and settled(before, kept)
             ended = converged or len(values) > max_iter or not np.isfinite(value)
         if best is None or np.isnan(best.log_likelihood[-1]) or values[-1] > best.log_likelihood[-1]:
             best = Run(kept, np.array(values), converged, restart, fell)

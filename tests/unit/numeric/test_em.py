@@ -78,3 +78,17 @@ def test_steps_that_run_out_are_told_with_the_way_out():
     with pytest.warns(AssayWarning, match=r"W201.*Mixture: not converged after 2 steps .*raise max_iter or tol"):
         found = expectation_maximisation("Mixture", start, step, Stream.of(0), max_iter=2, tol=0.0)
     assert not found.converged
+
+
+def test_parameters_may_say_which_step_was_the_last():
+    """The likelihood is flat at its top: parameters have half its digits, and may be asked for more."""
+
+    def little(before, after):
+        return max(np.abs(a - b).max() for a, b in zip(before, after, strict=True)) <= 1e-13
+
+    begin = (np.array([0.5, 0.5]), np.array([-1.0, 1.0]), np.full(2, 3.0))
+    found = expectation_maximisation("Mixture", lambda _: begin, step, Stream.of(0), settled=little)
+    by_gain = expectation_maximisation("Mixture", lambda _: begin, step, Stream.of(0), tol=1e-6)
+    assert found.converged and not found.fell and found.n_iter > by_gain.n_iter
+    again = step(found.parameters)[0]
+    assert max(np.abs(a - b).max() for a, b in zip(again, found.parameters, strict=True)) <= 1e-12
