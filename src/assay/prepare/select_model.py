@@ -14,6 +14,7 @@ from ..base.cost import Cost
 from ..base.cv import Folds, make_folds
 from ..base.errors import AssayWarning, DataError, ParameterError, plain
 from ..base.estimator import check_lengths, check_weights
+from ..base.folds import Fold, fit_folds
 from ..base.parameters import Choice, Instance, Integer, Nothing, Real, param
 from ..numeric.moments import inverse_deviation
 from ..numeric.solves import ridge_coefficients
@@ -230,23 +231,22 @@ class SelectRFE(_ModelSelector):
         stratify = not holds_numbers(target)
         folds = make_folds("SelectRFE", self.cv, target, stratify=stratify, kept=self._taken)
         scores: dict[int, list[float]] = {}
-        for train, test in folds:
-            part = None if weights is None else weights[train]
+        for fold in folds:
+            train, test = fold
 
-            def hear(columns: np.ndarray, train: Any = train, test: Any = test, part: Any = part) -> None:
-                extra = {} if part is None else {"sample_weight": part}
-                model = self._model().fit(rows[np.ix_(train, columns)], target[train], **extra)
+            def hear(columns: np.ndarray, fold: Fold = fold, test: Any = test) -> None:
+                table = np.ascontiguousarray(rows[:, columns])
+                model = next(iter(fit_folds(self._model(), table, target, [fold], weights)))
                 tested = {} if weights is None else {"sample_weight": weights[test]}
-                score = float(model.score(rows[np.ix_(test, columns)], target[test], **tested))
-                scores.setdefault(columns.size, []).append(score)
+                scores.setdefault(columns.size, []).append(float(model.score(table[test], target[test], **tested)))
 
-            self._eliminate(rows[train], target[train], part, 1, hear)
+            self._eliminate(rows[train], target[train], None if weights is None else weights[train], 1, hear)
         self.sizes_ = np.array(sorted(scores))
         self.cv_scores_ = np.array([scores[size] for size in self.sizes_])
         return int(self.sizes_[int(np.argmax(self.cv_scores_.mean(axis=1)))])
 
 
-class _Ridge:
+class _Ridge(BaseEstimator):
     """Ridge regression on standardised columns, on indicators of the classes if y holds classes.
 
     Minimises the squared error plus alpha |w|^2, as scikit-learn's; `score` is R2 over all indicators.

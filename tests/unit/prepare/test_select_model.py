@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from assay.base import AssayError, AssayWarning
+from assay.base.folds import fit_folds
 from assay.prepare import SelectEmbedded, SelectRFE
 
 X, Y = load_diabetes(return_X_y=True)
@@ -84,3 +85,21 @@ def test_stability_and_words():
     stable = step.stability(X, Y, n_resamples=10)
     assert stable.sizes.tolist() == [3] * 10 and 0 < stable.agreement <= 1
     assert step.explain()[0].startswith("3 of 10 columns are kept: x2")
+
+
+def test_the_number_of_columns_is_chosen_by_the_fold_engine(monkeypatch):
+    """Fits of folds are made in one place, with and without weights."""
+    X, y = load_diabetes(return_X_y=True)
+    asked = []
+
+    def engine(estimator, X, y, folds, sample_weight=None):
+        asked.append((X.shape[1], sample_weight is not None))
+        return fit_folds(estimator, X, y, folds, sample_weight)
+
+    monkeypatch.setattr("assay.prepare.select_model.fit_folds", engine)
+    weights = np.linspace(0.5, 2.0, len(y))
+    for given in (None, weights):
+        asked.clear()
+        model = SelectRFE(cv=3).fit(X, y, given)
+        assert len(asked) == 3 * X.shape[1] == model.cv_scores_.size
+        assert {weighted for _, weighted in asked} == {given is not None}
