@@ -12,8 +12,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.columns import column_names
+from ..base.cv import make_folds
 from ..base.errors import DataError, ParameterError, UsageError, plain
-from ..base.folds import fit_folds, take_rows
+from ..base.folds import fit_folds, open_seeds, seeds_of, take_rows
 from ..base.randomness import Stream
 from ..data.cell_table import CellTable
 from ..evaluate.fits import choose_metric, read_target, score_folds
@@ -283,7 +284,7 @@ def columns_that_matter(
     *,
     metric: MetricLike = None,
     groups: Groups = None,
-    cv: int | None = None,
+    cv: Any = None,
     n_repeats: int = 10,
     alpha: float = 0.05,
     random_state: Any = 0,
@@ -305,7 +306,8 @@ def columns_that_matter(
     X, y : table and target
     metric : a metric that is a mean over rows; log loss (accuracy without probabilities) or mean squared error
     groups : {name: columns} or a list of lists of columns that are judged together
-    cv : folds, or None for a fitted model and new rows
+    cv : folds, as every method takes them (a number, a splitter, pairs of row numbers), those of a number dealt at
+        random; or None for a fitted model and new rows
     n_repeats : copies of each column
     alpha : level of the tests
     random_state : seed of the copies and folds
@@ -380,19 +382,24 @@ def columns_that_matter(
     )
 
 
-def _unseen(who: str, model: Any, X: Any, y: Any, cv: int | None, stream: Stream) -> Any:
+_FITS = 1 << 20
+"""The stream of the seeds of a fold's fit, beside those of its copies of columns."""
+
+
+def _unseen(who: str, model: Any, X: Any, y: Any, cv: Any, stream: Stream) -> Any:
     """Fitted models, each with the rows that it is judged on."""
     n_rows = len(np.asarray(y))
     if cv is None:
         if hasattr(model, "fit") and hasattr(model, "get_params"):
             check_is_fitted(model)
         return [(model, np.arange(n_rows))]
-    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
-        raise ParameterError(who, "parameter 'cv'", "must be None or an integer from 2 on", f"got {plain(cv)}")
+    if isinstance(cv, bool) or (isinstance(cv, (int, np.integer)) and cv < 2):
+        raise ParameterError(who, "parameter 'cv'", "must be None, a number from 2 on or folds", f"got {plain(cv)}")
     target = read_target(who, X, y, is_classifier(model))
-    splits = make_design(f"{int(cv)}-fold").splits(target, is_classifier(model), stream.child(0).key & 0x7FFFFFFF)
-    folds = [split.rows for split in splits]
-    return zip(fit_folds(clone(model), X, target, folds), [test for _, test in folds])
+    folds = make_folds(who, cv, target, stratify=is_classifier(model), random_state=stream.child(0).key)
+    seeds = open_seeds(model)
+    settings = [seeds_of(seeds, stream.child(k + 1).child(_FITS)) for k in range(len(folds))] if seeds else None
+    return zip(fit_folds(clone(model), X, target, folds, settings=settings), [test for _, test in folds])
 
 
 # -- what the model or the table says by itself ------------------------------------------------------------------------

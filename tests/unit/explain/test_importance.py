@@ -252,3 +252,13 @@ def test_every_global_explanation_has_its_forms(numbers):
     page = found.to_html()
     assert page.startswith("<svg") and "<details>" in page and "95%" in found.how_to_read
     assert found.to_dict()["scope"] == "global"
+
+
+def test_folds_are_given_as_to_every_method_and_open_seeds_come_from_the_folds(numbers):
+    X, y = numbers
+    pairs = [(np.flatnonzero(np.arange(len(y)) % 3 != k), np.flatnonzero(np.arange(len(y)) % 3 == k)) for k in range(3)]
+    one, two = (columns_that_matter(LeastSquares(), X, y, cv=folds) for folds in (pairs, iter(pairs)))
+    np.testing.assert_array_equal(one.values, two.values)
+    forest = TheirForest(5)  # its seed is open
+    told = [columns_that_matter(forest, X, y, cv=3, n_repeats=2, random_state=1).values for _ in range(2)]
+    np.testing.assert_array_equal(*told)
