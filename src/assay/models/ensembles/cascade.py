@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from ...base.cost import Cost
 from ...base.cv import cv_param
 from ...base.drawings import shares_figure
 from ...base.errors import ParameterError, plain
-from ...base.folds import Fold, take_rows
+from ...base.folds import Fold, open_seeds, take_rows
 from ...base.parameters import ArrayLike, Boolean, Choice, Nothing, Real, param
 from ...base.record import Grid
 from ...base.usual_parameters import trace_param
@@ -190,7 +190,7 @@ class Cascade(NamedMembers, ClassCombiner):
             reached.append(float(weight[left].sum()))
             after = left
             if k + 1 < len(members):
-                confidence, right = self._confidence(prototype, training, folds, used)
+                confidence, right = self._confidence(prototype, training, folds, used, open_seeds(member))
                 if self.calibrate:
                     self.thresholds_[k] = _reaching(confidence[used], right[used], weight[used], self.thresholds_[k])
                 after = left & (confidence < self.thresholds_[k])
@@ -200,7 +200,7 @@ class Cascade(NamedMembers, ClassCombiner):
         self._keep_trace(trace)
 
     def _confidence(
-        self, prototype: Any, training: Training, folds: list[Fold], used: np.ndarray
+        self, prototype: Any, training: Training, folds: list[Fold], used: np.ndarray, drawn: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray]:
         """The largest out-of-fold probability of each row that a stage is fitted to, and whether its class is right; 0
         and wrong for other rows and those that no fold tests."""
@@ -210,7 +210,7 @@ class Cascade(NamedMembers, ClassCombiner):
         parts = [(train, test) for train, test in parts if test.size and np.unique(codes[train]).shape[0] > 1]
         if not parts:
             return np.zeros(training.n_rows), np.zeros(training.n_rows, dtype=bool)
-        found, asked = out_of_fold(prototype, training, parts, self._shares)
+        found, asked = out_of_fold(prototype, training, parts, self._shares, drawn)
         found = np.where(asked[:, None] > 0, np.nan_to_num(found), 0.0)
         return found.max(axis=1), (found.argmax(axis=1) == codes) & (asked > 0)
 

@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _num_samples
 
 from ...base.around import AroundLearners, Members, in_threads, named_members
+from ...base.columns import column_names
 from ...base.cost import Cost
 from ...base.cv import make_folds
 from ...base.errors import DataError, ParameterError, plain
@@ -188,10 +189,9 @@ class Combiner(AroundLearners):
         for k, share in enumerate(shares):
             columns = self._columns_of(k)
             total[slice(None) if columns is None else columns] += share
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         return ColumnShares(
             title=f"Importance of columns: mean over {len(shares)} members",
-            names=[str(name) for name in names],
+            names=column_names(self),
             values=(total / max(total.sum(), 1e-300)).tolist(),
         )
 
@@ -296,14 +296,23 @@ class NamedMembers(_BaseComposition, Combiner):
 
 
 def out_of_fold(
-    prototype: Any, training: Training, folds: Sequence[Fold], answer: Callable[[Any, Any], np.ndarray]
+    prototype: Any,
+    training: Training,
+    folds: Sequence[Fold],
+    answer: Callable[[Any, Any], np.ndarray],
+    drawn: Sequence[str] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """What models that did not see a row say of it, (rows, outputs), by the fold engine, and how many said so.
 
     `answer(model, rows of X)` gives (rows, outputs). A row tested in several folds gets the mean, one never tested NaN.
+    `drawn` names the seeds of the prototype that its user left open: each fold has its own, from their stream.
     """
     total, asked = None, np.zeros(training.n_rows)
-    models = fit_folds(prototype, training.X, training.target, folds, training.weights)
+    settings = None
+    if drawn:
+        stream = Stream.of(prototype.get_params(deep=True)[drawn[0]])
+        settings = [seeds_of(drawn, stream.child(k)) for k in range(len(folds))]
+    models = fit_folds(prototype, training.X, training.target, folds, training.weights, settings=settings)
     for (_, test), model in zip(folds, models, strict=True):
         found = answer(model, take_rows(training.X, test))
         total = np.zeros((training.n_rows, found.shape[1])) if total is None else total

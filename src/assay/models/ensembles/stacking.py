@@ -14,7 +14,7 @@ from ...base.cells import missing_cells
 from ...base.cost import Cost
 from ...base.cv import cv_param
 from ...base.errors import DataError, ParameterError, plain
-from ...base.folds import Fold
+from ...base.folds import Fold, open_seeds
 from ...base.guard import INFERENCE
 from ...base.parameters import Boolean, Choice, Instance, Nothing, param
 from ...base.views import Coefficients, View
@@ -75,7 +75,10 @@ class Stacked(NamedMembers):
         folds = self._validation_folds(training, self.cv)
         self._check_folds(training, folds)
         prototypes = [self._prototype(member, stream.child(k)) for k, (_, member) in enumerate(members)]
-        said = [out_of_fold(prototype, training, folds, self._said) for prototype in prototypes]
+        said = [
+            out_of_fold(prototype, training, folds, self._said, open_seeds(member))
+            for prototype, (_, member) in zip(prototypes, members, strict=True)
+        ]
         self.names_ = [name for name, _ in members]
         self.columns_ = [
             name if outputs.shape[1] == 1 else f"{name}: {label}"

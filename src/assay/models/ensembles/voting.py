@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base.cv import cv_param
 from ...base.errors import ParameterError, plain
-from ...base.folds import Fold, Transforms, copy_columns, fit_folds, through_folds
+from ...base.folds import Fold, Transforms, copy_columns, fit_folds, open_seeds, through_folds
 from ...base.parameters import ArrayLike, Choice, Nothing, param
 from ...base.views import ColumnShares
 from .combiner import ClassCombiner, NamedMembers, NumberCombiner, Training, out_of_fold
@@ -51,7 +51,9 @@ class Votes(NamedMembers):
         if isinstance(self.weights, str):
             assert training is not None
             folds = self._validation_folds(training, self.cv)
-            given = np.array([self._quality(prototype, training, folds) for prototype in prototypes])
+            drawn = [open_seeds(member) for _, member in self._members()]
+            both = zip(prototypes, drawn, strict=True)
+            given = np.array([self._quality(prototype, training, folds, seeds) for prototype, seeds in both])
             given = given if given.any() else np.ones_like(given)
         else:
             given = self._read_weights(len(prototypes))
@@ -76,7 +78,7 @@ class Votes(NamedMembers):
             )
         return given
 
-    def _quality(self, prototype: Any, training: Training, folds: list[Fold]) -> float:
+    def _quality(self, prototype: Any, training: Training, folds: list[Fold], drawn: Sequence[str]) -> float:
         raise NotImplementedError  # pragma: no cover
 
     def fit_folds(
@@ -152,9 +154,9 @@ class VotingClassifier(Votes, ClassCombiner):
                     "use rule='majority'",
                 )
 
-    def _quality(self, prototype: Any, training: Training, folds: list[Fold]) -> float:
+    def _quality(self, prototype: Any, training: Training, folds: list[Fold], drawn: Sequence[str]) -> float:
         """Accuracy on rows that the member did not see."""
-        found, asked = out_of_fold(prototype, training, folds, self._shares)
+        found, asked = out_of_fold(prototype, training, folds, self._shares, drawn)
         known = asked > 0
         hits = self.classes_[found[known].argmax(axis=1)] == training.target[known]
         return float(np.average(hits, weights=None if training.weights is None else training.weights[known]))
@@ -191,9 +193,9 @@ class VotingRegressor(Votes, NumberCombiner):
     def _default_members(self) -> list[Any]:
         return usual_regressors()
 
-    def _quality(self, prototype: Any, training: Training, folds: list[Fold]) -> float:
+    def _quality(self, prototype: Any, training: Training, folds: list[Fold], drawn: Sequence[str]) -> float:
         """One over the mean squared error on rows that the member did not see."""
-        found, asked = out_of_fold(prototype, training, folds, lambda model, rows: model.predict(rows)[:, None])
+        found, asked = out_of_fold(prototype, training, folds, lambda model, rows: model.predict(rows)[:, None], drawn)
         known = asked > 0
         weights = None if training.weights is None else training.weights[known]
         error = float(np.average((found[known, 0] - training.target[known]) ** 2, weights=weights))

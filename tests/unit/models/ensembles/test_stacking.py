@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from sklearn.ensemble import StackingClassifier as PeerStacking
@@ -11,6 +13,7 @@ from sklearn.linear_model import LogisticRegression as PeerLogistic
 from sklearn.model_selection import StratifiedKFold
 
 from assay.base import AssayError
+from assay.base.usual_parameters import random_state_param
 from assay.models.bayes import NaiveBayes
 from assay.models.ensembles import NewtonBoostingClassifier, StackingClassifier, StackingRegressor
 from assay.models.linear import LogisticRegression, Perceptron
@@ -133,3 +136,30 @@ def test_a_class_of_too_few_rows_for_the_folds_is_named():
     pairs = [(np.arange(4), np.array([4])), (np.array([2, 3, 4]), np.array([0, 1]))]
     with pytest.raises(AssayError, match="class '1' has 1 row for 2 folds"):
         StackingClassifier(cv=pairs).fit(X, [0, 0, 0, 0, 1])
+
+
+class Telling(NaiveBayes):
+    """Draws, and remembers by which seed."""
+
+    random_state: int | None = random_state_param()
+    seeds: ClassVar[list[int | None]] = []
+
+    def _draws(self):
+        return True
+
+    def fit(self, X, y, sample_weight=None):
+        Telling.seeds.append(self.random_state)
+        return super().fit(X, y, sample_weight)
+
+
+def test_every_fold_of_a_member_that_draws_has_a_seed_of_its_own():
+    X, y = labels(n=120, classes=2)
+    seen = []
+    for _ in range(2):
+        Telling.seeds.clear()
+        StackingClassifier(estimators=[("one", Telling())], cv=4, random_state=3).fit(X, y)
+        seen.append(list(Telling.seeds))
+    assert seen[0] == seen[1] and len(set(seen[0])) == 5 and None not in seen[0]
+    Telling.seeds.clear()
+    StackingClassifier(estimators=[("one", Telling(random_state=7))], cv=4, random_state=3).fit(X, y)
+    assert set(Telling.seeds) == {7}
