@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.randomness import Stream
 from ..models.trees import CartClassifier, CartRegressor
+from ..numeric.moments import deviation_or_one
 
 _MOST_LEVELS = 20
 
@@ -95,8 +96,8 @@ def _leaves(
             return np.zeros(n_rows, dtype=np.intp)
         tree: Any = CartClassifier(**settings).fit(table, target)
     else:
-        spread = np.nanstd(rest, axis=0)
-        scaled = np.where(np.isnan(rest), 0.0, rest) / np.where(spread > 0, spread, 1.0)
+        spread = deviation_or_one(np.nanstd(rest, axis=0), np.nanmean(rest, axis=0))
+        scaled = np.where(np.isnan(rest), 0.0, rest) / spread
         if not np.isfinite(scaled).all():
             return np.zeros(n_rows, dtype=np.intp)
         tree = CartRegressor(**settings).fit(table, scaled.sum(axis=1))

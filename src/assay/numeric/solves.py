@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
 
 from .. import _kernels
 from ..base.threads import one_blas_thread
@@ -161,6 +161,17 @@ def cholesky(matrix: np.ndarray) -> Cholesky | None:
         return None
     reciprocal, info = lapack.dpocon(factor, norm, uplo="L")
     return Cholesky(factor, scale, float(reciprocal)) if info == 0 else None
+
+
+def inverse_triangles(factors: np.ndarray) -> np.ndarray:
+    """The inverses of lower triangles (k, d, d): Cholesky factors of covariances give what whitens rows.
+
+    >>> inverse_triangles(np.array([[[2.0, 0.0], [1.0, 1.0]]]))
+    array([[[ 0.5,  0. ],
+            [-0.5,  1. ]]])
+    """
+    identity = np.eye(factors.shape[-1])
+    return np.stack([solve_triangular(factor, identity, lower=True) for factor in factors])
 
 
 def mapped_covariance(change: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

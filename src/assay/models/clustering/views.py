@@ -13,6 +13,7 @@ from ...base.drawings import matrix_figure, shares_figure
 from ...base.record import Grid
 from ...base.views import View
 from ...base.words import clean, compact, number
+from ...numeric.moments import deviation_or_one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,8 @@ class Clusters(View):
         cells = np.array(self.centres)
         spread = cells.std(axis=0)
         order = np.argsort(-spread / np.maximum(np.abs(cells).max(axis=0), 1e-300), kind="stable")[:20]
-        scaled = (cells - cells.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        centre = cells.mean(axis=0)
+        scaled = (cells - centre) / deviation_or_one(spread, centre)
         return matrix_figure(
             np.abs(scaled[:, order]).T.tolist(),
             [self.names[j] for j in order],

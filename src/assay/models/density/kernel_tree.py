@@ -90,10 +90,11 @@ class Placement:
                 raise DataError(who, "X", "must vary", came, way_out)
             return cls({"spread": np.array(spread)})
         scale = np.sqrt(variance)
-        if not (scale > 0).all():
+        fixed = ~varies(scale, mean)
+        if fixed.any():
             raise DataError(
                 who,
-                f"column {int(np.argmin(scale))}",
+                f"column {int(np.argmax(fixed))}",
                 "must vary for the metric 'mahalanobis'",
                 "it holds one value",
                 "leave it out or use metric='euclidean'",

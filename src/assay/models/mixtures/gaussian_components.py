@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ... import _kernels
 from ...numeric.moments import deviation_or_one, weighted_mean
+from ...numeric.solves import inverse_triangles
 
 FORMS = ("full", "tied", "diag", "spherical")
 _BLOCK = 512  # rows of a block of the kernel
@@ -88,7 +88,7 @@ class Gaussians:
         k, d = self.means.shape
         if self.form in ("full", "tied"):
             factors = np.linalg.cholesky(self.covariances.reshape(-1, d, d))
-            whitening = np.stack([solve_triangular(factor, np.eye(d), lower=True) for factor in factors])
+            whitening = inverse_triangles(factors)
             logs = -np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
             return whitening, np.broadcast_to(logs, (k,))
         variances = np.broadcast_to(self.covariances.reshape(k, -1), (k, d))

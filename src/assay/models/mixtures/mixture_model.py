@@ -25,6 +25,7 @@ from ...base import (
 from ...base.columns import column_names
 from ...data.columns import MixedInput
 from ...numeric.em import expectation_maximisation
+from ...numeric.moments import deviation_or_one
 from .distributions import DISTRIBUTIONS, Distribution
 from .gaussian_mixture import Mixture
 
@@ -155,9 +156,9 @@ class MixtureModel(MixedInput, Mixture):
         known = ~np.isnan(rows)
         spread = np.where(known, rows, np.nan)
         with np.errstate(all="ignore"):
-            scale = np.nan_to_num(np.nanstd(spread, axis=0), nan=1.0)
+            scale = deviation_or_one(np.nanstd(spread, axis=0), np.nanmean(spread, axis=0))
         seeds = rows[rng.choice(rows.shape[0], k, replace=False)]
-        gaps = (rows[:, None, :] - seeds) / np.where(scale > 0, scale, 1.0)
+        gaps = (rows[:, None, :] - seeds) / scale
         away = np.where(np.isnan(gaps), 0.0, gaps**2).sum(axis=2)
         shares = np.full(away.shape, 0.1 / k)
         shares[np.arange(rows.shape[0]), np.argmin(away + 1e-9 * rng.random(away.shape), axis=1)] += 0.9

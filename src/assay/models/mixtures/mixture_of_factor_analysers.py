@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
@@ -18,6 +17,7 @@ from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
 from ...numeric.em import expectation_maximisation
 from ...numeric.moments import deviation_or_one, weighted_mean
+from ...numeric.solves import inverse_triangles
 from ..clustering.k_means import starting_means
 from .gaussian_components import PassBounds
 from .gaussian_mixture import Mixture
@@ -67,7 +67,7 @@ class Factors:
         d = self.means.shape[1]
         covariances = self.loadings @ np.swapaxes(self.loadings, 1, 2) + np.eye(d) * self.noise[:, None, :]
         factors = np.linalg.cholesky(covariances)
-        whitening = np.stack([solve_triangular(factor, np.eye(d), lower=True) for factor in factors])
+        whitening = inverse_triangles(factors)
         return bounds.moved_to(self.means, whitening, factors)
 
     def step(

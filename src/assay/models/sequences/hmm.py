@@ -17,6 +17,7 @@ from ...base.threads import one_blas_thread, thread_count
 from ...base.unsupervised import check_count
 from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
 from ...numeric.em import expectation_maximisation
+from ...numeric.moments import deviation_or_one
 from ..clustering.k_means import starting_means
 from ..mixtures.gaussian_components import FORMS, Gaussians, from_labels
 from ..mixtures.incomplete_rows import IncompleteRows
@@ -280,10 +281,10 @@ class HiddenMarkovModel(Estimator):
         labels = np.zeros(seen.n_rows, dtype=np.int64)
         if self.n_states == 1 or not len(filled):
             return labels
-        spread = filled.std(axis=0)
+        spread = deviation_or_one(filled.std(axis=0), filled.mean(axis=0))
         found = (
             starting_means(min(self.n_states, len(filled)), rng, self.n_jobs)
-            .fit(filled / np.where(spread > 0, spread, 1.0), None, None if by_row is None else seen.of_present(by_row))
+            .fit(filled / spread, None, None if by_row is None else seen.of_present(by_row))
             .labels_
         )
         if seen.present is None:

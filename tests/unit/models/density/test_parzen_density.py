@@ -149,3 +149,11 @@ def test_rows_that_do_not_vary_are_refused_by_rules_and_taken_with_a_bandwidth()
 def test_the_view_draws_a_curve_for_each_column():
     view = ParzenDensity().fit(rows(100, 2)).view()
     assert view.names == ["x0", "x1"] and "<svg" in view.to_svg() and view.grid().rows
+
+
+def test_a_column_that_varies_by_rounding_alone_does_not_vary():
+    rng = np.random.default_rng(0)
+    for n in range(20, 40):
+        X = np.column_stack([rng.normal(size=n), np.full(n, 0.1)])
+        with pytest.raises(DataError, match="column 1"):
+            ParzenDensity(metric="mahalanobis").fit(X, sample_weight=rng.random(n))
