@@ -24,26 +24,29 @@ from html import escape
 from typing import Any
 
 
-def jsonable(value: Any) -> Any:
-    """Plain data for JSON: arrays and tuples as lists, NumPy scalars as Python's, NaN and infinities as None.
+def jsonable(value: Any, digits: int | None = None) -> Any:
+    """Plain data for JSON: arrays and tuples as lists, NumPy scalars as Python's, NaN and infinities as None, numbers
+    with so many `digits`, or with all.
 
-    >>> jsonable({"a": (1.0, float("nan")), 2: {"b"}})
-    {'a': [1.0, None], '2': ['b']}
+    >>> jsonable({"a": (1.0, float("nan")), 2: {"b"}}), jsonable([2 / 3, 7], 3)
+    ({'a': [1.0, None], '2': ['b']}, [0.667, 7])
     """
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
+        return float(value) if digits is None else float(f"{value:.{digits}g}")
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {str(k): jsonable(v) for k, v in value.items()}
+        return {str(k): jsonable(v, digits) for k, v in value.items()}
     if hasattr(value, "tolist"):
-        return jsonable(value.tolist())
+        return jsonable(value.tolist(), digits)
     if isinstance(value, (set, frozenset)):
-        return sorted(jsonable(v) for v in value)
+        return sorted(jsonable(v, digits) for v in value)
     if isinstance(value, Iterable):
-        return [jsonable(v) for v in value]
+        return [jsonable(v, digits) for v in value]
     return str(value)
 
 

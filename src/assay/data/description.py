@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, field
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +19,10 @@ import polars as pl
 
 from .. import _kernels
 from ..base.errors import ParameterError, plain
+from ..base.record import Grid, Record, jsonable
 from ..base.words import compact, count, number
 from .association import cramer_v, less_chance, part_correlations
-from .findings.finding import jsonable
+from .findings.finding import DIGITS
 from .findings.survey import MISSING, PROBABILITIES, Column, Survey
 from .table import Table
 
@@ -32,8 +32,11 @@ BARS = 20
 MOST_TOP = 10
 
 
+_HEADS = ("column", "role", "missing", "distinct", "min", "median", "max", "mean", "sd", "most frequent")
+
+
 @dataclass(frozen=True)
-class Description:
+class Description(Record):
     """What `describe` found: `columns` (one mapping each) and `associations` (matrices by kind of pair).
 
     >>> from assay.data import describe, load_dataset
@@ -69,9 +72,9 @@ class Description:
         return {
             "name": self.name,
             "rows": self.n_rows,
-            "columns": jsonable(self.columns),
-            "associations": jsonable(self.associations),
-            "missing_map": jsonable(self.missing_map),
+            "columns": jsonable(self.columns, DIGITS),
+            "associations": jsonable(self.associations, DIGITS),
+            "missing_map": jsonable(self.missing_map, DIGITS),
         }
 
     def to_html(self, file: str | Path | None = None) -> str:
@@ -81,9 +84,8 @@ class Description:
         return write_page(describe_page(self), file)
 
     def __str__(self) -> str:
-        head = ("column", "role", "missing", "distinct", "min", "median", "max", "mean", "sd", "most frequent")
-        rows = [head, *[_line(column) for column in self.columns]]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+        rows = [_HEADS, *[_line(column) for column in self.columns]]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(_HEADS))]
         right = {2, 3, 4, 5, 6, 7, 8}
         lines = [f"{plain(self.name)}: {count(self.n_rows, 'row')}, {count(len(self.columns), 'column')}"]
         for row in rows:
@@ -93,16 +95,13 @@ class Description:
 
     __repr__ = __str__
 
+    def grid(self) -> Grid:
+        """The columns as a table of texts."""
+        title = f"{plain(self.name)}: {count(self.n_rows, 'row')}, {count(len(self.columns), 'column')}"
+        return Grid(_HEADS, [_line(column) for column in self.columns], caption=title, left=2)
+
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{text}</th>"
-            for text in ("column", "role", "missing", "distinct", "min", "median", "max", "mean", "sd", "most frequent")
-        )
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in _line(column)) + "</tr>" for column in self.columns
-        )
-        title = f"{escape(plain(self.name))}: {count(self.n_rows, 'row')}, {count(len(self.columns), 'column')}"
-        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return self.grid().to_html()
 
 
 def _line(column: dict[str, Any]) -> tuple[str, ...]:

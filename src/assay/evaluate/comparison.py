@@ -54,6 +54,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.errors import DataError, ParameterError, UsageError, plain
+from ..base.record import Grid, Record
 from ..catalogue import CLASSIFY, PLANNED, REGRESS, TASKS
 from .comparison_procedures import POWER, DataSets, Folds, Procedure, metric_bounds
 from .comparison_words import (
@@ -80,7 +81,7 @@ _LOSSES: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] =
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Record):
     """What `compare` found; see the module for the meaning of each part.
 
     `summary` and `groups` list the learners best first. `left_out` are learners without a full set of finite
@@ -126,22 +127,23 @@ class Comparison:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def grid(self) -> Grid:
+        """The table of the learners, the best first."""
         ranked = any("average_rank" in row for row in self.summary.values())
         lettered = any(row["group"] for row in self.summary.values())
         last = ("group",) if lettered else ("difference", "verdict")
         titles = ("learner", f"mean {self.metric}", "interval", *(("average rank",) if ranked else ()), *last)
-        head = "".join(f"<th>{html.escape(h)}</th>" for h in titles)
-        rows = ""
+        lines = []
         for row in self.summary.values():
             cells = [row["title"], number(row["mean"]), interval_words(row["interval"])]
             cells += [number(row["average_rank"])] if ranked else []
             cells += [row["group"]] if lettered else [difference_words(row), row["verdict"] or ""]
-            rows += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-        return (
-            f"<table><caption>{html.escape(self.procedure)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table><p>{html.escape(str(self))}</p>"
-        )
+            lines.append(cells)
+        return Grid(titles, lines, caption=self.procedure)
+
+    def to_html(self) -> str:
+        """The table, with what follows from it below, as HTML."""
+        return f"{self.grid().to_html()}<p>{html.escape(str(self))}</p>"
 
 
 def compare(

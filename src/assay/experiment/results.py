@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import __version__
 from ..base.errors import AssayWarning, UsageError, plain
-from ..base.record import Grid
+from ..base.record import Grid, Record
 from ..data.frames import frame_of
 from ..evaluate import Evidence, Metric, compare, get_metric
 from ..evaluate.comparison_words import not_beaten
@@ -93,7 +93,7 @@ class LearnerResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Record):
     """What a run found. `to_dict` is the JSON of `assay compare --json`; it holds no times and no thread counts."""
 
     plan: Plan
@@ -631,14 +631,6 @@ class Results:
         head, *lines = self._lines()
         return Grid(head, lines)
 
-    def to_markdown(self) -> str:
-        """The table of the learners as Markdown."""
-        return self.grid().to_markdown()
-
-    def to_latex(self) -> str:
-        """The table of the learners as LaTeX (booktabs)."""
-        return self.grid().to_latex()
-
     def to_frame(self) -> Any:
         """One row per learner as a Polars frame: id, title, mean, interval, verdict, every metric, seconds.
 
@@ -676,7 +668,8 @@ class Results:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """The table of the learners, with what was found below, as HTML."""
         head, *lines = ([html.escape(cell) for cell in line] for line in self._lines())
         body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
         said = "".join(f"<p>{html.escape(text)}</p>" for text in self._told)

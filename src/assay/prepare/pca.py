@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Boolean, Choice, Cost, DataError, Integer, Nothing, ParameterError, Real, param
 from ..base import svg as svg
+from ..base.plotting import axes, paint_svg
+from ..base.record import Grid, TableRecord
 from ..base.words import number, percent
 from ..numeric.moments import PrincipalAxes, deviation_or_one, weighted_mean
 from .reduction import Reduction, settle_signs
@@ -20,11 +21,27 @@ from .reduction import Reduction, settle_signs
 _MATRIX_BYTES = 8.0
 
 
+class _Figure(TableRecord):
+    """A table with a figure."""
+
+    def to_svg(self) -> str:
+        """The figure, for pages."""
+        raise NotImplementedError  # pragma: no cover
+
+    def plot(self, ax: Any = None) -> Any:
+        """The figure on axes of matplotlib, which are given back."""
+        return paint_svg(self.to_svg(), axes(f"{type(self).__name__}.plot", ax))
+
+    def to_html(self) -> str:
+        """The figure."""
+        return self.to_svg()
+
+
 @dataclass(frozen=True)
-class Scree:
+class Scree(_Figure):
     """Variance by component: `variance`, `share` of the whole, `cumulative` share, and how many are `kept`.
 
-    Shows itself as a table (text, HTML) and as a figure (`to_svg`).
+    Shows itself as a table (text, HTML) and as a figure (`to_svg`, `plot`).
     """
 
     variance: np.ndarray
@@ -32,20 +49,17 @@ class Scree:
     cumulative: np.ndarray
     kept: int
 
-    def __str__(self) -> str:
-        lines = ["component      variance   share   cumulative"]
-        for k, (v, s, c) in enumerate(zip(self.variance, self.share, self.cumulative)):
-            mark = "*" if k < self.kept else " "
-            lines.append(f"{mark} {k + 1:7d}  {v:12.6g}  {s:6.1%}      {c:7.1%}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{k + 1}{' *' if k < self.kept else ''}</td><td>{v:.6g}</td><td>{s:.1%}</td><td>{c:.1%}</td></tr>"
+    def grid(self) -> Grid:
+        """A line for each component; those that are kept are marked."""
+        lines = [
+            [f"{k + 1}{' *' if k < self.kept else ''}", f"{v:.6g}", f"{s:.1%}", f"{c:.1%}"]
             for k, (v, s, c) in enumerate(zip(self.variance, self.share, self.cumulative))
-        )
-        head = "".join(f"<th>{escape(name)}</th>" for name in ("component", "variance", "share", "cumulative"))
-        return f"<table><tr>{head}</tr>{rows}</table>{self.to_svg()}"
+        ]
+        return Grid(["component", "variance", "share", "cumulative"], lines)
+
+    def to_html(self) -> str:
+        """The table and the figure."""
+        return self.grid().to_html() + self.to_svg()
 
     def to_svg(self) -> str:
         """Bars of the shares of the first thirty components, and the line of their sum."""
@@ -73,7 +87,7 @@ class Scree:
 
 
 @dataclass(frozen=True)
-class Distances:
+class Distances(_Figure):
     """How far rows lie from the centre within the components, and how far from the components.
 
     `mahalanobis` is the squared distance within, `p_value` its chi-square tail if the rows were Gaussian,
@@ -86,6 +100,22 @@ class Distances:
     reconstruction: np.ndarray
     limit: float
     alpha: float
+
+    def grid(self) -> Grid:
+        """The rows beyond the limit, the farthest first, twenty at most."""
+        order = np.argsort(-self.mahalanobis, kind="stable")
+        columns = (self.mahalanobis, self.p_value, self.reconstruction)
+        lines = [
+            [str(i), *(f"{column[i]:.4g}" for column in columns)]
+            for i in order[:20].tolist()
+            if self.mahalanobis[i] > self.limit
+        ]
+        heads = ["row", "squared Mahalanobis distance", "p-value", "squared distance from the components"]
+        return Grid(heads, lines, caption=self._words())
+
+    def _words(self) -> str:
+        beyond, rows = int((self.mahalanobis > self.limit).sum()), self.mahalanobis.shape[0]
+        return f"{beyond} of {rows} rows lie beyond the chi-square limit at level {self.alpha:g}"
 
     def to_svg(self) -> str:
         """The outlier map: distance within the components across, distance from them upwards."""
@@ -111,12 +141,7 @@ class Distances:
             body.append(svg.rect(px - 2, py - 2, 4, 4, fill, radius=2, opacity=0.7, tip=tip))
         body.append(svg.text(left + room / 2, height - 8, "Mahalanobis distance", "muted", 11, "middle"))
         body.append(svg.text(left, top - 4, "distance from the components", "muted", 11))
-        beyond = int((self.mahalanobis > self.limit).sum())
-        words = f"{beyond} of {across.shape[0]} rows lie beyond the chi-square limit at level {self.alpha:g}"
-        return svg.figure(body, width, height, "Outlier map", words)
-
-    def _repr_html_(self) -> str:
-        return self.to_svg()
+        return svg.figure(body, width, height, "Outlier map", self._words())
 
 
 class PCA(Reduction):

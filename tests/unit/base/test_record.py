@@ -37,3 +37,8 @@ def test_json_knows_no_nan_no_numpy_and_no_sets():
     assert jsonable({1: (np.float64("inf"), np.int32(2), np.bool_(True))}) == {"1": [None, 2, True]}
     assert jsonable({"r": Found(1.0, 2), "s": {3, 1}}) == {"r": {"value": 1.0, "sentence": "a < b."}, "s": [1, 3]}
     assert jsonable(np.array([np.nan, 1.0])) == [None, 1.0]
+
+
+def test_numbers_of_plain_data_may_be_cut_to_digits():
+    given = {"a": np.array([1 / 3, np.nan]), "b": (np.float32(2.5), 123456789, True), "c": None}
+    assert jsonable(given, 3) == {"a": [0.333, None], "b": [2.5, 123456789, True], "c": None}

@@ -102,3 +102,17 @@ def test_weights_are_repetition():
     b = PCA(n_components=2, matrix="correlation").fit(np.repeat(IRIS, weights, axis=0))
     np.testing.assert_allclose(a.components_, b.components_, atol=1e-10)
     np.testing.assert_allclose(a.explained_variance_, b.explained_variance_)
+
+
+def test_views_are_records_with_one_drawing():
+    pytest.importorskip("matplotlib").use("Agg")
+    X = load_iris().data
+    model = PCA().fit(X)
+    for view in (model.scree(), model.distances(X)):
+        assert set(view.to_dict()) == set(view.__dataclass_fields__)
+        assert view.to_svg() in view._repr_html_() and "| --- |" in view.to_markdown()
+        assert len(view.plot().patches) + len(view.plot().lines) > 3
+    scree, distances = model.scree(), model.distances(X)
+    assert str(scree).splitlines()[1].startswith("1 *") and len(scree.grid().rows) == 4
+    beyond = [int(line[0]) for line in distances.grid().rows]
+    assert sorted(beyond) == np.flatnonzero(distances.mahalanobis > distances.limit).tolist()

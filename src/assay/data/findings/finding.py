@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from ...base.errors import ParameterError, plain
+from ...base.record import Grid, Record, jsonable
 from ...base.words import count
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("high", "medium", "low")
 FIRST = 5
+DIGITS = 6
+"""Of the numbers that a finding tells programs."""
 NO_ROWS: dict[str, Any] = {"count": 0, "first": []}
 
 
@@ -46,7 +47,7 @@ def drop_columns(words: str, columns: Iterable[str]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """One thing found: stable code, what it is, where, how bad, which rows, the evidence and what to do.
 
     `evidence` is a sentence and `statistics` the numbers behind it; `remedy` has "words" and, where one step of
@@ -77,28 +78,13 @@ class Finding:
             "severity": self.severity,
             "rows": {"count": self.rows["count"], "first": list(self.rows["first"]), "counted_from": 0},
             "evidence": self.evidence,
-            "statistics": jsonable(self.statistics),
-            "remedy": jsonable(self.remedy),
+            "statistics": jsonable(self.statistics, DIGITS),
+            "remedy": jsonable(self.remedy, DIGITS),
         }
 
 
-def jsonable(value: Any) -> Any:
-    """Plain data: numbers of six digits, no NaN, text keys."""
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [jsonable(item) for item in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(f"{float(value):.6g}") if math.isfinite(float(value)) else None
-    return value if value is None or isinstance(value, str) else str(value)
-
-
 @dataclass(frozen=True)
-class Audit:
+class Audit(Record):
     """The findings of an audit, most severe first.
 
     >>> from assay.data import audit, load_dataset
@@ -170,19 +156,14 @@ class Audit:
 
     __repr__ = __str__
 
+    def grid(self) -> Grid:
+        """The findings as a table of texts."""
+        rows = [[f.code, f.severity, f.kind, named(f.columns), f.evidence, f.remedy["words"]] for f in self.findings]
+        heads = ["code", "severity", "what", "columns", "evidence", "remedy"]
+        return Grid(heads, rows, caption=f"{plain(self.name)}: {count(len(self.findings), 'finding')}", left=len(heads))
+
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("code", "severity", "what", "columns", "evidence", "remedy"))
-        rows = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{escape(text)}</td>"
-                for text in (f.code, f.severity, f.kind, named(f.columns), f.evidence, f.remedy["words"])
-            )
-            + "</tr>"
-            for f in self.findings
-        )
-        title = f"{escape(plain(self.name))}: {len(self.findings)} findings"
-        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return self.grid().to_html()
 
 
 def named(columns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...base import plain
-from ...base.record import Grid, TableRecord
+from ...base.record import Grid, Record, TableRecord
 
 
 def combination_text(who: str, names: Sequence[str]) -> str:
@@ -115,7 +115,7 @@ class RegressionSummary(CoefficientTable):
 
 
 @dataclass(frozen=True)
-class SummaryOfTargets:
+class SummaryOfTargets(Record):
     """The tables of a regression on several targets, one after the other."""
 
     tables: tuple[RegressionSummary, ...]
@@ -133,8 +133,15 @@ class SummaryOfTargets:
     def __str__(self) -> str:
         return "\n\n".join(f"target {k}\n{table}" for k, table in enumerate(self.tables))
 
-    def _repr_html_(self) -> str:
-        return "".join(f"<h4>target {k}</h4>{table._repr_html_()}" for k, table in enumerate(self.tables))
+    def grid(self) -> Grid:
+        """The tables one below the other; the first column says the target."""
+        grids = [table.grid() for table in self.tables]
+        lines = [[str(k), *line] for k, grid in enumerate(grids) for line in grid.rows]
+        return Grid(["target", *grids[0].heads], lines, left=1 + grids[0].left)
+
+    def to_html(self) -> str:
+        """The tables as HTML, one after the other."""
+        return "".join(f"<h4>target {k}</h4>{table.to_html()}" for k, table in enumerate(self.tables))
 
 
 @dataclass(frozen=True, kw_only=True)
