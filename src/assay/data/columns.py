@@ -19,6 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
 
 from ..base.batches import BatchedTable
+from ..base.columns import column_names
 from ..base.errors import DataError, ParameterError, plain
 from .forked import use_polars
 
@@ -272,9 +273,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _names(owner: Any, columns: list[Column] | np.ndarray) -> tuple[str, ...]:
-    names = getattr(owner, "feature_names_in_", None)
-    count = columns.shape[1] if isinstance(columns, np.ndarray) else len(columns)
-    return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(count))
+    return tuple(column_names(owner, columns.shape[1] if isinstance(columns, np.ndarray) else len(columns)))
 
 
 def _columns(columns: list[Column] | np.ndarray) -> list[Column]:

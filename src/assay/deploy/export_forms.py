@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.columns import column_names
 from ..base.errors import AssayError, UsageError, plain
 from ..data.columns import ColumnSchema
 from ..explain.tree_models import TreeModel, tree_model
@@ -214,9 +215,7 @@ def label_list(labels: Any) -> list[Any]:
 
 def names_of(model: Any) -> list[str]:
     """The names of a model's columns; x0, x1, ... where it was fitted without."""
-    names = getattr(model, "feature_names_in_", None)
-    width = int(getattr(model, "n_features_in_", 0))
-    return [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
+    return column_names(model, int(getattr(model, "n_features_in_", 0)))
 
 
 def _linear(model: Any, what: str) -> Linear:

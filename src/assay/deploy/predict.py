@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy import later
+from ..base.columns import column_names
 from ..base.errors import DataError, UsageError, plain
 from ..base.threads import one_blas_thread, one_kernel_thread
 from ..data.conform import Conformed, Problem, conformed_pieces
@@ -200,12 +201,9 @@ def _profile_of(package: Package) -> dict[str, dict[str, Any]]:
     if found:
         return found
     model = package.model
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        count = getattr(model, "n_features_in_", None)
-        if count is None:
-            raise UsageError("predict", f"the model '{plain(package.title)}'", "takes no table of columns")
-        names = [f"x{j}" for j in range(int(count))]
+    if getattr(model, "feature_names_in_", None) is None and getattr(model, "n_features_in_", None) is None:
+        raise UsageError("predict", f"the model '{plain(package.title)}'", "takes no table of columns")
+    names = column_names(model)
     categories = getattr(getattr(model, "schema_", None), "categories", None)
     profile = {}
     for j, name in enumerate(names):

@@ -12,16 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..base.columns import column_names
 from ..base.errors import DataError, ParameterError
 from .tree_models import WHO, Grower, TreeModel, class_outputs, number_outputs
 
 CHECKED_ROWS = 32
 TREES_AT_ONCE = 16
-
-
-def _names(model: Any, count: int) -> list[str]:
-    given = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(count)] if given is None else [str(name) for name in given]
 
 
 def _refuse(what: str, way_out: str = "") -> ParameterError:
@@ -102,7 +98,7 @@ def of_sklearn(model: Any) -> TreeModel | None:
         base=np.zeros(said["outputs"]),
         scale=1.0 / len(members),
         read=_single,
-        names=_names(model, int(model.n_features_in_)),
+        names=column_names(model, int(model.n_features_in_)),
         **said,
     )
 
@@ -136,7 +132,7 @@ def _gradient_boosting(model: Any) -> TreeModel:
         base=base,
         outputs=outputs,
         read=_single,
-        names=_names(model, count),
+        names=column_names(model, count),
         **_margin(getattr(model, "classes_", None), outputs),
     )
 
@@ -188,7 +184,7 @@ def _hist_boosting(model: Any) -> TreeModel:
         base=np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1),
         outputs=outputs,
         read=read,
-        names=_names(model, count),
+        names=column_names(model, count),
         categories=listed,
         **_margin(getattr(model, "classes_", None), outputs, "logarithm of the mean" if log else ""),
     )
@@ -306,7 +302,7 @@ def of_xgboost(model: Any) -> TreeModel | None:
                 cells[:, j] = np.where((column < 0) | (column > size - 1), size - 1, column)
         return cells
 
-    names = booster.feature_names or _names(model, count)
+    names = booster.feature_names or column_names(model, count)
     zero = np.zeros((1, count))
     base = own(zero).reshape(-1) - forest.sums(read(zero), groups, 1)[0]
     objective = learner["objective"]["name"]

@@ -22,6 +22,7 @@ from scipy.stats import t as t_distribution
 from sklearn.base import clone, is_classifier
 
 from ..base import DataError, ParameterError, plain
+from ..base.columns import column_names
 from ..base.record import Grid, TableRecord
 from ..base.words import number
 from ..data.columns import split_columns
@@ -409,8 +410,7 @@ def _pool_coefficients(models: list[Any], n_rows: int) -> Pooled | None:
 def _coefficient_names(model: Any, last: Any, size: int) -> list[str]:
     """Names of the coefficients, intercepts in front; with several rows of them each name has its class before it."""
     rows, count = np.atleast_2d(last.coef_).shape
-    names = getattr(last, "feature_names_in_", None)
-    listed = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(count)]
+    listed = column_names(last, count)
     if hasattr(model, "steps") and hasattr(model[:-1], "get_feature_names_out"):
         listed = [str(name) for name in model[:-1].get_feature_names_out()]
     if len(listed) != count:

@@ -11,6 +11,7 @@ import scipy.special
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import AssayWarning, Choice, Cost, DataError, Integer, Nothing, Real, param, plain
+from ..base.columns import column_names
 from .encode import as_text
 from .stability import StableSelection, holds_numbers
 from .step import TableStep, is_number, matrix_of, refuse_missing
@@ -196,8 +197,7 @@ class SelectFilter(StableSelection, TableStep):
     def summary(self) -> str:
         """The columns with their scores and p-values, best first; kept ones are marked."""
         check_is_fitted(self)
-        names = [f"x{j}" for j in range(self.n_features_in_)]
-        names = [str(name) for name in getattr(self, "feature_names_in_", names)]
+        names = column_names(self)
         lines = [f"   {self.measure:>18}   p-value  column"]
         for j in np.argsort(-np.nan_to_num(self.scores_, nan=-np.inf), kind="stable"):
             p = "" if np.isnan(self.p_values_[j]) else f"{self.p_values_[j]:.2g}"

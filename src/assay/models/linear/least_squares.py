@@ -12,6 +12,7 @@ from scipy import special
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.columns import column_names
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
 from ...base.estimator import Fold, check_weights
@@ -294,8 +295,7 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
             self.adjusted_r2_, self.f_statistic_, self.f_p_value_ = 0.0, 0.0, 1.0
 
     def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.coef_.shape[-1])] if names is None else [str(name) for name in names]
+        return column_names(self, self.coef_.shape[-1])
 
     def _warn_dropped(self) -> None:
         if self.dropped_.shape[0] == 0:

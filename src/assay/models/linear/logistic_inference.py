@@ -9,6 +9,7 @@ from scipy import special, stats
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import ParameterError, plain
+from ...base.columns import column_names
 from .logistic_solver import Solution, Task
 from .summary import CoefficientRow, GlmSummary
 
@@ -102,8 +103,7 @@ class LogisticInference:
         )
 
     def _column_name(self, j: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return f"x{j}" if names is None else str(names[j])
+        return column_names(self, j + 1)[j]
 
 
 def _p_values(estimates: np.ndarray, errors: np.ndarray) -> np.ndarray:

@@ -12,7 +12,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.columns import column_names
 from ...base.cost import Cost
+from ...base.cv import make_folds
 from ...base.errors import AssayWarning
 from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import Transforms, copy_columns
@@ -119,10 +121,9 @@ class PolynomialRegression(Regressor):
     ) -> float:
         """The criterion of a fitted degree; smaller is better."""
         if self.criterion == "validation":
-            order = self._stream().child(0).generator().permutation(rows.shape[0])
             table = self._expand(rows, monomial_powers(rows.shape[1], degree, bool(self.interaction_only)))
-            parts = np.array_split(order, min(VALIDATION_FOLDS, rows.shape[0]))
-            folds = [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts if part.size]
+            count, stream = min(VALIDATION_FOLDS, rows.shape[0]), self._stream().child(0)
+            folds = make_folds(type(self).__name__, count, target, random_state=stream)
             total = 0.0
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AssayWarning)
@@ -194,9 +195,7 @@ class PolynomialRegression(Regressor):
     def get_monomial_names(self) -> list[str]:
         """Names of the monomials, e.g. 'age^2 height'."""
         check_is_fitted(self, "powers_")
-        names = getattr(self, "feature_names_in_", None)
-        columns = [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-        return monomial_names(columns, self.powers_)
+        return monomial_names(column_names(self), self.powers_)
 
     def fit_folds(
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
