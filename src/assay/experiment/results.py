@@ -227,14 +227,14 @@ class Results(Record):
                 warnings.warn(AssayWarning("W402", self.comparison.recommendation["reason"]), stacklevel=3)
         result = self.one(learner)
         if result.learner.search is None:
-            return PreparedModel.fit(self.plan, result.learner, self._facts(result))
+            return PreparedModel.fit(self.plan, result.learner, self._facts_of(result))
         final = self.tuning(learner).final
         if final is None:
             final = search_all_rows(self.plan, result.learner)
         tuned = with_setting(result.learner, final)
-        return PreparedModel.fit(self.plan, tuned, self._facts(replace(result, learner=tuned)))
+        return PreparedModel.fit(self.plan, tuned, self._facts_of(replace(result, learner=tuned)))
 
-    def _facts(self, result: LearnerResult) -> dict[str, Any]:
+    def _facts_of(self, result: LearnerResult) -> dict[str, Any]:
         """What travels with the fitted model of a learner: its scores, its errors out of fold, where it comes from."""
         table, plan = self.plan.table, self.plan
         summary = {} if self.comparison is None else self.comparison.summary.get(result.id, {})
