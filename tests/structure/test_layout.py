@@ -166,3 +166,20 @@ def test_make_fuzz_can_try_more_of_every_property():
         if re.search(r"max_examples=\d", line)
     ]
     assert not bare, f"write max_examples=examples(n), with examples of tests.helpers: {bare}"
+
+
+@pytest.mark.parametrize(
+    ("written", "home"),
+    [
+        (r"\bos\.(replace|rename)\(", "base/files.py"),
+        (r"^def jsonable\(", "base/record.py"),
+        (r'feature_names_in_", None\)\n.*f"x\{j\}" for j in range', "base/columns.py"),
+        (r"solve_triangular\(\w+, np\.eye\(", "numeric/solves.py"),
+    ],
+)
+def test_what_every_room_needs_is_written_once(written, home):
+    """Files put in their place, cleaning for JSON, names of columns, factors that whiten."""
+    found = [
+        str(path.relative_to(ROOT / "src/assay")) for path in SOURCES if re.search(written, path.read_text(), re.M)
+    ]
+    assert set(found) <= {home}, found
