@@ -474,7 +474,8 @@ Chains run_chains(Matrix<const double> cells, Vector<const std::int32_t> n_categ
             gather(*chain, fitted);
             chain.reset();
         }
-    return_freed_memory(m * n * v * options.sweeps);  // what the chains took
+    for (auto* lists : {&problem.missing, &problem.observed}) std::vector<std::vector<std::int64_t>>().swap(*lists);
+    return_freed_memory(m * n * v * options.sweeps);  // what the chains took, and the lists
     fitted.method.assign(method.data, method.data + v);
     fitted.start = std::move(problem.start);
     fitted.design = std::move(problem.design);

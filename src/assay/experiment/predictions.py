@@ -94,13 +94,14 @@ class FoldPredictions:
     # -- scores ----------------------------------------------------------------------------------------------------
     def measure(self, truth: np.ndarray, metrics: Iterable[str], n_classes: int | None) -> tuple[dict[str, float], Any]:
         """The named metrics, and the confusion matrix as lists (None for numbers)."""
+        shares = None if self.probabilities is None else np.ascontiguousarray(self.probabilities)
         if n_classes is None:
             evidence = Evidence(truth, values=self.predicted)
         elif not 0 <= self.predicted.min(initial=0) <= self.predicted.max(initial=0) < n_classes:
             classes = np.arange(n_classes)
-            evidence = Evidence(truth, labels=self.predicted, probabilities=self.probabilities, classes=classes)
+            evidence = Evidence(truth, labels=self.predicted, probabilities=shares, classes=classes)
         else:
-            evidence = Evidence.of_codes(truth, self.predicted, self.probabilities, n_classes)
+            evidence = Evidence.of_codes(truth, self.predicted, shares, n_classes)
         scores = {name: get_metric(name).of(evidence) for name in metrics}
         return scores, None if n_classes is None else evidence.confusion.tolist()
 
@@ -149,16 +150,35 @@ def _check_shares(model: Any, shares: np.ndarray) -> None:
         raise _refused(model, "predict_proba", "must give probabilities that sum to 1 in each row", f"got {worst:g}")
 
 
+_COPIED = 2**15
+"""Numbers that are copied at a time to be scored together (of one fold any number)."""
+
+
+def below_each_other(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Tables of the same columns as one, in C order also where each part is one row repeated.
+
+    >>> below_each_other([np.broadcast_to([0.5, 0.5], (2, 2))]).flags.c_contiguous
+    True
+    """
+    first = parts[0]
+    whole = np.empty((sum(part.shape[0] for part in parts), *first.shape[1:]), dtype=np.result_type(*parts))
+    return np.concatenate(parts, out=whole)
+
+
 def _stacked(answers: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, slice]]:
     """The answers of consecutive folds one below the other, and which folds: not copied where they lie so already, as
-    `cut_at` leaves them."""
+    `cut_at` leaves them, else some of them at a time."""
     begin = 0
     while begin < len(answers):
         base, end = answers[begin].base, begin + 1
         while end < len(answers) and answers[end].base is base:
             end += 1
         if not isinstance(base, np.ndarray) or not _in_turn(answers[begin:end], base):
-            base, end = np.concatenate(answers[begin:]), len(answers)
+            end, held = begin + 1, answers[begin].size
+            while end < len(answers) and held + answers[end].size <= _COPIED:
+                held += answers[end].size
+                end += 1
+            base = below_each_other(answers[begin:end])
         yield base, slice(begin, end)
         begin = end
 
@@ -233,7 +253,7 @@ def measure_folds(
         said = FoldPredictions(predicted, answer)
         scores = {name: values[place[k]] for name, values in columns.items()} if whole[k] else {}
         if rest or not whole[k]:
-            evidence = Evidence.of_codes(y[test], predicted, answer, n_classes, tables[k])
+            evidence = Evidence.of_codes(y[test], predicted, np.ascontiguousarray(answer), n_classes, tables[k])
             scores |= {name: get_metric(name).of(evidence) for name in (rest if whole[k] else metrics)}
         found.append((said, {name: scores[name] for name in metrics}, tables[k].tolist()))
     return found
@@ -278,7 +298,7 @@ class Predictions:
             fold=np.repeat([split.fold for split in plan.splits], sizes),
             truth=plan.y[rows],
             predicted=np.concatenate([part.predicted for part in parts]),
-            probabilities=np.concatenate(shares) if len(shares) == len(parts) else None,
+            probabilities=below_each_other(shares) if len(shares) == len(parts) else None,
             classes=plan.classes,
         )
 

@@ -29,7 +29,7 @@ from .learners import default_learners, settle_learners
 from .ledger import Ledger, Looks
 from .model import PreparedModel
 from .plan import Learner, Plan
-from .predictions import FoldPredictions, Predictions
+from .predictions import FoldPredictions, Predictions, below_each_other
 from .store import without_nan
 from .tuning import Tuning, given_values, search_all_rows, with_setting
 
@@ -432,7 +432,7 @@ class Results(Record):
         if self.plan.classes is None:
             return Evidence(truth, values=predicted)
         shares = [part.probabilities for part in parts if part.probabilities is not None]
-        together = np.concatenate(shares) if len(shares) == len(parts) else None
+        together = below_each_other(shares) if len(shares) == len(parts) else None
         codes = np.arange(len(self.plan.classes))
         return Evidence(truth, labels=predicted, probabilities=together, classes=codes)
 

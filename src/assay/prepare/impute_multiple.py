@@ -109,11 +109,30 @@ class ImputeMultiple(TableStep):
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
         self.names_out_ = list(frame.columns)
         self._share_columns(frame)
+        self._tell_empty()
+        cells, self.schema_ = self._encode_training(frame)
+        self.methods_ = self._choose_methods(frame)
+        self._run(cells)
+
+    def _by_cells(self) -> bool:
+        return self.columns is None and isinstance(self.method, str)
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        names, told = self.names_in_, np.logical_or.reduce(cells == cells, axis=0)  # a cell that is known equals itself
+        self.names_out_, self.sampled_ = list(names), {}
+        self.empty_ = [name for name, some in zip(names, told) if not some]
+        self.columns_ = [name for name, some in zip(names, told) if some]
+        self._tell_empty()
+        count = len(self.columns_)
+        self.schema_ = ColumnSchema(tuple(self.columns_), np.zeros(count, dtype=bool), (None,) * count)
+        self.methods_ = self._choose_methods(None)
+        self._run(self._known_columns(cells))
+
+    def _run(self, cells: np.ndarray) -> None:
+        """The chains on the columns that take part."""
         stream = self._stream()
         chains = self.n_imputations if self.sample_posterior else 1
         self.keys_ = np.array([stream.child(1).child(c).key for c in range(chains)], dtype=np.uint64)
-        cells, self.schema_ = self._encode_training(frame)
-        self.methods_ = self._choose_methods(frame)
         missing = np.isnan(cells)
         self.missing_cells_ = np.argwhere(missing)
         order = self._order(missing.sum(axis=0), stream.child(2))
@@ -156,6 +175,8 @@ class ImputeMultiple(TableStep):
                 self.sampled_[name] = {"labels": np.array(counts["label"].to_list(), dtype=str), "shares": share}
             else:
                 self.columns_.append(name)
+
+    def _tell_empty(self) -> None:
         if self.empty_:
             text = (
                 f"{type(self).__name__}: {listing([plain(name) for name in self.empty_])} "
@@ -170,9 +191,10 @@ class ImputeMultiple(TableStep):
         cells, schema = fit_columns(type(self).__name__, frame.select(self.columns_), "from_dtype")
         return np.ascontiguousarray(cells), replace(schema, names=tuple(self.columns_))
 
-    def _choose_methods(self, frame: pl.DataFrame) -> dict[str, str]:
+    def _choose_methods(self, frame: pl.DataFrame | None) -> dict[str, str]:
+        """The conditional of each column; `frame` has the columns that a dict may name."""
         asked: dict[str, str] = {}
-        if isinstance(self.method, dict):
+        if frame is not None and isinstance(self.method, dict):
             for item, name in self.method.items():
                 asked[self._method_column(frame, item)] = name
         methods = {}
@@ -235,6 +257,8 @@ class ImputeMultiple(TableStep):
     def fit_transform_all(self, X: Any, y: Any = None) -> list[Any]:
         """Learn from the training rows and return their completed tables, one from each chain."""
         self.fit(X, y)
+        if self._of_cells and all(self._are_finite(values) for values in self.imputed_):
+            return [self._filled_cells(X, values) for values in self.imputed_]
         return [self._close(table, X) for table in self._training_tables(self._open(X, reset=False))]
 
     def transform_all(self, X: Any) -> list[Any]:
@@ -249,6 +273,30 @@ class ImputeMultiple(TableStep):
         cells = self._cells(frame)
         values = self._values(cells, draw=self.sample_posterior)
         return [self._close(self._filled(frame, np.isnan(cells), row, c), X) for c, row in enumerate(values)]
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        best = self._values(self._known_columns(cells), draw=False).mean(axis=0)
+        if not self._are_finite(best):  # which the sentence about a column of a frame tells
+            return self._close(self._apply(self._open(cells, reset=False)), cells)
+        return self._filled_cells(cells, best)
+
+    def _known_columns(self, cells: np.ndarray) -> np.ndarray:
+        """The columns of a matrix that had a value in fit."""
+        if not self.empty_:
+            return cells
+        return np.ascontiguousarray(cells[:, [self.names_in_.index(name) for name in self.columns_]])
+
+    def _are_finite(self, values: np.ndarray) -> bool:
+        return bool(np.isfinite(values.sum())) or not np.isinf(values).any()
+
+    def _filled_cells(self, cells: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The matrix with `values` in its missing cells, row by row; columns that had no value in fit stay missing."""
+        missing = np.isnan(cells)
+        if self.empty_:
+            missing[:, [self.names_in_.index(name) for name in self.empty_]] = False
+        filled = cells.copy()
+        filled[missing] = values
+        return filled
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         cells = self._cells(frame)

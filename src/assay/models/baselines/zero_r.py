@@ -86,7 +86,9 @@ class ZeroRClassifier(_IgnoresColumns, Classifier):
         for fold, rest in zip(folds, split.tolist(), strict=True):
             counts = np.bincount(codes[fold[1 if rest else 0]], minlength=whole.shape[0])
             counts = whole - counts if rest else counts
-            yield np.tile(counts / counts.sum(), (fold[1].shape[0], 1)) if counts.all() else None
+            # One row, repeated without being copied.
+            said = np.broadcast_to(counts / counts.sum(), (fold[1].shape[0], counts.shape[0]))
+            yield said if counts.all() else None
 
     def predict(self, X: Any) -> np.ndarray:
         """The most frequent class, for every row."""
