@@ -97,6 +97,26 @@ nb::object labels_of(const std::int32_t* items, std::int64_t size, const nb::lis
     return held;
 }
 
+// Shares of the baskets: one object for each count, which many sets have in common. A count that takes the place of another
+// gets a new object.
+class Shares {
+public:
+    explicit Shares(std::int64_t n_baskets) : n_(static_cast<double>(n_baskets)) {}
+    nb::object of(std::int64_t count) {
+        Slot& slot = slots_[static_cast<std::size_t>(count) % slots_.size()];
+        if (slot.count != count) slot = {count, nb::float_(static_cast<double>(count) / n_)};
+        return slot.share;
+    }
+
+private:
+    struct Slot {
+        std::int64_t count = -1;
+        nb::object share;
+    };
+    double n_;
+    std::vector<Slot> slots_{4096};
+};
+
 // Pairs of (items of a set, share of the baskets) in order, for the sets that are wanted.
 nb::list itemset_pairs(const Array1<const std::int64_t>& starts, const Array1<const std::int32_t>& items,
                        const Array1<const std::int64_t>& counts, const Array1<const std::uint8_t>& wanted,
@@ -107,12 +127,13 @@ nb::list itemset_pairs(const Array1<const std::int64_t>& starts, const Array1<co
     const auto order = without_gil([&] { return baskets::itemset_order(view(starts), view(items)); });
     const WithoutCollector quiet;
     nb::list pairs;
+    Shares shares(n_baskets);
     for (const std::int64_t set : order) {
         const auto s = static_cast<std::size_t>(set);
         if (wanted.data()[s] == 0) continue;
         const std::int64_t begin = starts.data()[s];
         pairs.append(nb::make_tuple(labels_of(items.data() + begin, starts.data()[s + 1] - begin, labels),
-                                    static_cast<double>(counts.data()[s]) / static_cast<double>(n_baskets)));
+                                    shares.of(counts.data()[s])));
     }
     return pairs;
 }

@@ -168,7 +168,16 @@ Itemsets search(Vector<const std::int64_t> offsets, Vector<const std::int32_t> i
     Itemsets out;
     out.complete = !over.load();
     if (!out.complete) return out;
+    std::size_t sets = 0, members = 0;
     for (const Itemsets& part : parts) {
+        sets += part.counts.size();
+        members += part.items.size();
+    }
+    out.items.reserve(members);
+    out.counts.reserve(sets);
+    out.starts.reserve(sets + 1);
+    for (Itemsets& found : parts) {
+        const Itemsets part = std::move(found);  // which is let go as soon as it is copied
         const auto shift = static_cast<std::int64_t>(out.items.size());
         out.items.insert(out.items.end(), part.items.begin(), part.items.end());
         out.counts.insert(out.counts.end(), part.counts.begin(), part.counts.end());

@@ -42,6 +42,11 @@ public:
         pair_up();
     }
 
+    // For walks that read pairs of boxes alone: the boxes of single nodes, and what the tree says of its splits, are let go.
+    void keep_pairs() {
+        for (auto* held : {&low, &high, &tree.low, &tree.high}) std::vector<double>().swap(*held);
+        for (auto* held : {&tree.column, &tree.right}) std::vector<std::int32_t>().swap(*held);
+    }
     bool leaf(std::size_t v) const { return nodes[v].left < 0; }
     const double* point(index_t p) const { return rows_.row(tree.order[static_cast<std::size_t>(p)]); }
 

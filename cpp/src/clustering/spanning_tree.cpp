@@ -127,9 +127,9 @@ class Boruvka {
 public:
     Boruvka(Matrix<const double> rows, const double* core, int threads)
         : tree_(rows, threads), measure_(neighbours::panel_distances(neighbours::Metric::euclidean)), threads_(threads),
-          n_(rows.rows), sets_(rows.rows), nearest_(at(n_), -1), reached_(at(n_), 0.0), near_(at(n_ * listed), -1),
-          far_(at(n_ * listed), infinity), next_(at(n_), 0), set_(at(n_)), best_(at(n_)),
-          set_of_node_(tree_.nodes.size()), least_core_(core ? tree_.nodes.size() : 0) {
+          n_(rows.rows), sets_(rows.rows), near_(at(n_ * listed), -1), far_(at(n_ * listed), infinity), next_(at(n_), 0),
+          set_(at(n_)), best_(at(n_)), set_of_node_(tree_.nodes.size()), least_core_(core ? tree_.nodes.size() : 0) {
+        tree_.keep_pairs();
         if (core) {
             core_.resize(at(n_));
             for (index_t p = 0; p < n_; ++p) {
@@ -155,10 +155,11 @@ public:
             search();
             const index_t before = components;
             for (index_t c = 0; c < n_; ++c) {
-                const Link& link = best_[at(c)];
-                if (set_[at(c)] != c || link.from < 0) continue;
-                if (!sets_.join(link.from, link.to)) continue;
-                edges.push_back(edge_of(std::sqrt(link.distance), tree_.tree.order[at(link.from)], tree_.tree.order[at(link.to)]));
+                const std::int32_t from = best_[at(c)];
+                if (set_[at(c)] != c || from < 0) continue;
+                const std::int32_t to = near_[slot(from)];
+                if (!sets_.join(from, to)) continue;
+                edges.push_back(edge_of(std::sqrt(far_[slot(from)]), tree_.tree.order[at(from)], tree_.tree.order[at(to)]));
                 --components;
             }
             if (components == before) break;
@@ -167,20 +168,18 @@ public:
     }
 
 private:
-    struct Link {
-        double distance = infinity;
-        std::int32_t from = -1, to = -1;
-    };
-
     template <class I>
     static std::size_t at(I i) {
         return static_cast<std::size_t>(i);
     }
+    // Where the last answer of a point stands: no foreign point is nearer than `far_` there. Once all that the first search
+    // found are in the own set, later answers take the place of the last of them.
+    std::size_t slot(index_t p) const { return at(p * listed + std::min<index_t>(next_[at(p)], listed - 1)); }
 
     void refresh() {
         for (index_t p = 0; p < n_; ++p) {
             set_[at(p)] = sets_.find(static_cast<std::int32_t>(p));
-            best_[at(p)] = Link{};
+            best_[at(p)] = -1;
         }
         for (std::size_t v = tree_.nodes.size(); v-- > 0;) {
             const Node& node = tree_.nodes[v];
@@ -197,8 +196,10 @@ private:
         }
     }
 
-    void take(Link& best, double distance, std::int32_t from, std::int32_t to) const {
-        if (distance < best.distance) best = {distance, from, to};
+    // Whether the answer of a point is the best that its component has so far.
+    void take(index_t p) {
+        std::int32_t& best = best_[at(set_[at(p)])];
+        if (best < 0 || far_[slot(p)] < far_[slot(best)]) best = static_cast<std::int32_t>(p);
     }
 
     // Answers of earlier rounds that still hold.
@@ -207,12 +208,9 @@ private:
             const std::int32_t own = set_[at(p)];
             std::uint8_t& next = next_[at(p)];
             while (next < listed && near_[at(p * listed + next)] >= 0 && set_[at(near_[at(p * listed + next)])] == own) ++next;
-            const std::int32_t q = next < listed ? near_[at(p * listed + next)] : nearest_[at(p)];
-            if (next < listed) {
-                nearest_[at(p)] = q;
-                if (q >= 0) reached_[at(p)] = far_[at(p * listed + next)];
-            }
-            if (q >= 0 && set_[at(q)] != own) take(best_[at(own)], reached_[at(p)], static_cast<std::int32_t>(p), q);
+            if (next < listed && near_[at(p * listed + next)] < 0) next = listed;
+            const std::int32_t q = near_[slot(p)];
+            if (q >= 0 && set_[at(q)] != own) take(p);
         }
     }
 
@@ -241,7 +239,6 @@ private:
                                  far_.data() + p * listed,
                                  near_.data() + p * listed};
                 walk_first(forest, query);
-                reached_[at(p)] = query.bound;
             }
         });
     }
@@ -249,7 +246,7 @@ private:
     void search() {
         reuse();
         constexpr index_t block = 4096, grain = 64;
-        std::vector<Link> found(at(block));
+        std::vector<std::uint8_t> found(at(block));
         const Forest forest = this->forest();
         for (index_t first = 0; first < n_ && !interrupted(); first += block) {
             const index_t size = std::min(block, n_ - first);
@@ -259,26 +256,26 @@ private:
                 std::vector<double> shift(at(4 * tree_.d));
                 for (index_t i = begin; i < end; ++i) {
                     const index_t p = first + i;
-                    const std::int32_t own = set_[at(p)], q = nearest_[at(p)];
-                    found[at(i)] = Link{};
+                    const std::size_t place = slot(p);
+                    const std::int32_t own = set_[at(p)], q = near_[place];
+                    found[at(i)] = 0;
                     if (q >= 0 && set_[at(q)] != own) continue;
-                    if (own != last) bound = best_[at(own)].distance;
+                    if (own != last) bound = best_[at(own)] < 0 ? infinity : far_[slot(best_[at(own)])];
                     last = own;
                     const double core = core_of(p);
-                    if (reached_[at(p)] >= bound || core >= bound) continue;
+                    if (far_[place] >= bound || core >= bound) continue;
                     NearestQuery query{{shifted(p, shift), shift.data(), own, core, bound}};
                     if (set_of_node_[0] != own) walk_nearest(forest, query);
-                    reached_[at(p)] = query.bound;
-                    nearest_[at(p)] = query.found;
+                    far_[place] = query.bound;
+                    near_[place] = query.found;
                     if (query.found >= 0) {
-                        found[at(i)] = {query.bound, static_cast<std::int32_t>(p), query.found};
+                        found[at(i)] = 1;
                         bound = query.bound;
                     }
                 }
             });
             for (index_t i = 0; i < size; ++i)
-                if (found[at(i)].from >= 0)
-                    take(best_[at(set_[at(first + i)])], found[at(i)].distance, found[at(i)].from, found[at(i)].to);
+                if (found[at(i)] != 0) take(first + i);
         }
     }
 
@@ -287,13 +284,11 @@ private:
     int threads_;
     index_t n_;
     DisjointSets sets_;
-    std::vector<std::int32_t> nearest_;
-    std::vector<double> reached_;  // no foreign point is nearer than this
     std::vector<std::int32_t> near_;
     std::vector<double> far_;
     std::vector<std::uint8_t> next_;  // which of the nearest points was not yet seen in the own set
     std::vector<std::int32_t> set_;
-    std::vector<Link> best_;
+    std::vector<std::int32_t> best_;  // of a component: the point with its best answer, -1 for none
     std::vector<std::int32_t> set_of_node_;
     std::vector<double> core_, least_core_;
 };
