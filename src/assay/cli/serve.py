@@ -53,7 +53,8 @@ def serve(
     try:
         import uvicorn
 
-        from ..deploy.server import Limits, Server
+        with without_pandas():
+            from ..deploy.server import Limits, Server
     except ModuleNotFoundError as error:
         raise UsageError(
             "serve", "the server", f"needs '{plain(error.name)}'", way_out="install it with: pip install 'assay[serve]'"
@@ -108,6 +109,23 @@ def serve(
         server.batcher.close()
         tell("assay: stopped; what was accepted has been answered.")
     return OK
+
+
+@contextlib.contextmanager
+def without_pandas() -> Iterator[None]:
+    """Have scikit-learn imported without pandas, unless one of them is there: `sklearn.utils.fixes` loads pandas, and
+    that PyArrow, where they are installed. A server has no use for these 60 MB; whoever needs pandas later imports it.
+
+    >>> with without_pandas():
+    ...     import sklearn.utils
+    """
+    if not sys.modules.keys() & {"pandas", "sklearn"}:
+        sys.modules["pandas"] = None  # type: ignore[assignment]
+        try:
+            import sklearn.utils.fixes  # noqa: F401
+        finally:
+            del sys.modules["pandas"]
+    yield
 
 
 def run_quietly(server: Any, listener: Any) -> None:
