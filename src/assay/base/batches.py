@@ -331,15 +331,19 @@ class BatchedTable:
     def __getitem__(self, chosen: Any) -> np.ndarray:
         """Some rows, by a slice or by their numbers."""
         numbers = np.arange(*chosen.indices(self.shape[0])) if isinstance(chosen, slice) else np.asarray(chosen)
-        out = np.empty((numbers.shape[0], len(self.names)))
+        out: np.ndarray | None = None
         for number, part in enumerate(self.parts):
             inside = np.flatnonzero((numbers >= self.starts[number]) & (numbers < self.starts[number + 1]))
             if inside.size:
                 rows = part.rows(numbers[inside] - self.starts[number])
                 for change in self._changes:
                     rows = change(rows)
+                if inside.size == numbers.shape[0]:
+                    return np.ascontiguousarray(rows, dtype=np.float64)
+                if out is None:
+                    out = np.empty((numbers.shape[0], len(self.names)))
                 out[inside] = rows
-        return out
+        return np.empty((0, len(self.names))) if out is None else out
 
     def sample(self, most: int) -> np.ndarray:
         """Up to about so many rows in equal steps."""

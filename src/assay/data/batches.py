@@ -47,6 +47,8 @@ WHO = "Batches"
 _AHEAD = getattr(mmap, "MAP_POPULATE", None)
 DECODED_BYTES = 2**30
 """Bytes of files from which a learner of two passes decodes them twice rather than keeping a copy on disk."""
+MAPPED_AHEAD = 2**26
+"""Bytes of a scratch file from which the pages of the next block are mapped ahead."""
 STRETCHES = 8
 """Stretches of rows that a sample of files is taken in."""
 MOST_LABELS = 1_000_000
@@ -368,17 +370,27 @@ class ScratchPart:
         """The rows, some at a time."""
         size = block_rows(self.width)
         for begin in range(0, self.n_rows, size):
-            yield self._recoded(self.written(begin, min(size, self.n_rows - begin)))
+            yield self._recoded(self.written(begin, min(size, self.n_rows - begin), soon=self._large))
+
+    @property
+    def _large(self) -> bool:
+        """Whether it helps that pages of the next block are mapped while one is worked on; they count as memory."""
+        return 8 * self.width * self.n_rows > MAPPED_AHEAD
 
     def rows(self, chosen: np.ndarray) -> np.ndarray:
         """Some rows by number."""
         out, size = np.empty((chosen.shape[0], self.width)), block_rows(self.width)
+        if not self._large:
+            size = -(-size // 8)  # all of its pages are touched where the rows lie close together
         order = np.argsort(chosen, kind="stable")
         places = chosen[order] // size
-        for places_of_block in np.split(order, np.flatnonzero(np.diff(places)) + 1) if order.size else ():
-            begin = int(chosen[places_of_block[0]]) // size * size
+        for at in np.split(order, np.flatnonzero(np.diff(places)) + 1) if order.size else ():
+            begin = int(chosen[at[0]]) // size * size
             block = self.written(begin, min(size, self.n_rows - begin), soon=False)
-            out[places_of_block] = block[chosen[places_of_block] - begin]
+            if at[-1] - at[0] == at.shape[0] - 1 and (np.diff(at) == 1).all():  # rows in order need no copy of theirs
+                np.take(block, chosen[at] - begin, axis=0, out=out[at[0] : at[-1] + 1], mode="clip")
+            else:
+                out[at] = block[chosen[at] - begin]
         return self._recoded(out)
 
     def _recoded(self, block: np.ndarray) -> np.ndarray:
@@ -416,6 +428,7 @@ class OpenedPart:
         for block in reader.blocks_of(source, sums):
             cells, facts = reader.examine(block)
             sums.add(cells, facts, reader.target_codes)
+            del block, cells  # not held while more rows are decoded
         return replace(reader.done(), along=sums.result, coded=sums.coded)
 
 
@@ -435,6 +448,7 @@ class _Reader:
         self.targets: list[np.ndarray] = []
         self.weights: list[np.ndarray] = []
         self.seen = self.left_out = self.looked = 0
+        self._here = False
 
     def cells_of(self, source: Scan) -> Cells | None:
         """What a decoder may write to the scratch file itself; None where a column holds labels."""
@@ -478,7 +492,9 @@ class _Reader:
             for frame, written, rows in read_ahead(ring.fill(source, cells)):
                 yield self.take(frame) if written is None else self.take_decoded(frame, rows, part, compare)
         else:
-            for frame, written in read_ahead(source.pieces_beside(cells)):
+            # What is decoded in this process is small; then memory counts for more than doing two things at once.
+            pieces, self._here = source.pieces_beside(cells), source.decoded_here
+            for frame, written in pieces if self._here else read_ahead(pieces):
                 yield self.take(frame) if written is None else self.take_written(frame, written, compare)
 
     def take_decoded(
@@ -521,7 +537,7 @@ class _Reader:
         """The blocks that are complete and were not yet examined."""
         size = block_rows(self.part.width)
         while self.looked + size <= self.part.n_rows or (end and self.looked < self.part.n_rows):
-            yield self.part.written(self.looked, min(size, self.part.n_rows - self.looked))
+            yield self.part.written(self.looked, min(size, self.part.n_rows - self.looked), soon=not self._here)
 
     def examine(self, block: np.ndarray) -> tuple[np.ndarray, ColumnFacts]:
         """Gather what is known of a block; infinite cells become missing, as in whole files."""

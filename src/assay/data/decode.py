@@ -29,6 +29,9 @@ SLACK = 1 << 30
 IN_CACHE = 1 << 20
 """Bytes of rows that are transposed and written together, so that they are read where they were just written."""
 
+WINDOW, FEW = 1 << 24, 1 << 20
+"""Bytes of the rows that are put together from columns of a small file, and of the columns decoded at a time."""
+
 IDLE = 20.0
 """Seconds without a job after which the program ends."""
 
@@ -62,8 +65,12 @@ def answers(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
 def columnar(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
     """A Parquet or Arrow file in frames of `job["piece"]` bytes, unless `whole` and too large by its own count. With
     `cells`, columns of numbers go to a file as rows, and only the others are told; with `most`, so many rows alone;
-    with `some`, stretches of rows."""
+    with `some`, stretches of rows. With `groups`, which are the rows of the groups of a small file of numbers, a few of
+    its columns are decoded at a time."""
     lazy = _lazy(job)
+    if job.get("groups") and (job.get("most") or _suit(job["cells"], lazy.collect_schema())):
+        yield from _few_columns(lazy, job)
+        return
     width = sum(32 if kind in (pl.String, pl.Binary) else 8 for kind in lazy.collect_schema().dtypes())
     rows = int(lazy.select(pl.len()).collect().item())
     needed = 2.0 * rows * width
@@ -169,6 +176,63 @@ def _in_slots(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[
                     begun, filled, number, beside = begun + filled, 0, number + 1, []
         if filled:
             yield {"row": begun + 1, "written": filled}, pl.concat(beside) if others else None
+
+
+def _few_columns(lazy: pl.LazyFrame, job: dict[str, Any]) -> Iterator[Answer]:
+    """The first rows (`most`), or the columns of `cells` as rows of float64 in its file; no more is held at a time than
+    some rows and a few of their columns."""
+    names = lazy.collect_schema().names()
+    most, start = job.get("most"), 0
+    if most:
+        yield {"row": 1, "done": True}, pl.concat(list(_of_columns(lazy.head(most), names, most)), how="horizontal")
+        return
+    cells: dict[str, Any] = job["cells"]
+    columns, others = list(cells["columns"]), list(cells["others"])
+    step = max(1024, WINDOW // (8 * len(columns)))
+    with open(cells["file"], "r+b", buffering=0) as file:
+        for rows in job["groups"]:
+            for begin in range(start, start + rows, step):
+                count = min(step, start + rows - begin)
+                try:
+                    _write_columns(file, lazy.slice(begin, count), columns, begin, count)
+                except OSError as error:
+                    yield {"unwritten": error.strerror or str(error)}, None
+                    return
+                yield {"row": begin + 1, "written": count}, lazy.slice(begin, count).select(others).collect()
+            start += rows
+
+
+def _write_columns(file: Any, lazy: pl.LazyFrame, columns: list[str], begin: int, count: int) -> None:
+    """Columns as rows of float64 at their place in a file."""
+    import mmap
+
+    import numpy as np
+
+    # Memory of its own, which goes back to the system at once.
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    with mmap.mmap(-1, 8 * count * len(columns), **private) as room:
+        with contextlib.suppress(AttributeError, OSError):
+            room.madvise(mmap.MADV_HUGEPAGE)
+        block = np.frombuffer(room, np.float64).reshape(count, len(columns))
+        place = 0
+        for frame in _of_columns(lazy, columns, count):
+            if frame.height != count:
+                raise ValueError("it has fewer rows than it states")
+            block[:, place : place + frame.width] = frame.select(pl.all().cast(pl.Float64)).to_numpy(order="fortran")
+            place += frame.width
+        del block
+        file.seek(8 * len(columns) * begin)
+        with memoryview(room) as left:
+            done = 0
+            while done < len(left):
+                done += file.write(left[done:])
+
+
+def _of_columns(lazy: pl.LazyFrame, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+    """The columns of a frame, a few at a time."""
+    few = max(1, FEW // (8 * rows))
+    for first in range(0, len(names), few):
+        yield lazy.select(names[first : first + few]).collect()
 
 
 def _stretches(lazy: pl.LazyFrame, some: dict[str, Any], rows: int) -> Iterator[Answer]:

@@ -31,6 +31,11 @@ def use_polars(who: str) -> None:
     _State.used = True
 
 
+def polars_is_lost() -> bool:
+    """Whether this is such a child."""
+    return _State.lost
+
+
 def _in_child() -> None:
     _State.lost = _State.used
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from ..base import config
 from ..base.errors import DataError, plain
+from . import decode
+from .forked import polars_is_lost, use_polars
+from .parquet_sizes import sound_groups
 from .read_apart import DecoderDied, decoder
-from .read_notes import refuse
+from .read_notes import WHO, refuse
 from .read_source import Cells, Piece, SourceFile, Stretches, too_large
 from .table import with_names
 
@@ -48,13 +52,16 @@ def _pieces(
     if streaming and 2 * size > config.memory_limit():
         raise too_large(file.shown, 2.0 * size)
     trouble: Exception | None = None
-    with decoder() as child:
+    groups = None if whole or some or (cells is None and not most) else groups_here(file.path, file.kind, cells)
+    with HERE if groups else decoder() as child:
         job: dict[str, Any] = {"ask": "columnar", "path": str(file.path.absolute()), "kind": file.kind}
         if cells is not None:
             told = ("columns", "whole", "others", "file", "slots", "rows", "first", "free")
             job["cells"] = {name: getattr(cells, name) for name in told}
         if some is not None:
             job["some"] = asdict(some)
+        if groups:
+            job["groups"] = groups
         try:
             for facts, frame in child.ask(**job, piece=_PIECE_BYTES, whole=whole, most=most):
                 if frame is not None:
@@ -72,6 +79,32 @@ def _pieces(
             trouble = _unreadable(file, f"{died}: it is damaged, or asks for more memory than the limit")
     if trouble is not None:
         raise trouble
+
+
+class _Here:
+    """Decodes in this process."""
+
+    def __enter__(self) -> _Here:
+        use_polars(WHO)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def ask(self, **job: Any) -> Iterator[tuple[dict[str, Any], pl.DataFrame | None]]:
+        """The answers to a job, as those of a `Decoder`."""
+        return decode.answers(job, {})
+
+
+HERE = _Here()
+
+
+def groups_here(path: Path, kind: str, cells: Cells | None = None) -> tuple[int, ...] | None:
+    """The rows of the groups of a file that this process may decode itself: one that is small and sound in its sizes,
+    whose numbers go to a file that grows."""
+    if kind != "Parquet" or (cells is not None and cells.slots) or polars_is_lost():
+        return None
+    return sound_groups(path)
 
 
 def _unreadable(file: SourceFile, why: str) -> DataError:

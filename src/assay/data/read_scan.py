@@ -14,6 +14,7 @@ import polars as pl
 from ..base.errors import AssayWarning, ParameterError, plain
 from .map_columns import pick
 from .parse import NEEDED, ColumnPlan, follow_plan, parse_columns, plan_column
+from .read_columnar import groups_here
 from .read_notes import WHO, Decision, refuse
 from .read_source import Cells, Piece, Stretches
 from .table import Table, plain_types
@@ -132,6 +133,11 @@ class Scan:
             seen: dict[str, int] = {}
             for piece in self._pieces([], some=some):
                 yield self._typed(piece, seen, set(self._labels), some.columns), piece.of or 0
+
+    @property
+    def decoded_here(self) -> bool:
+        """Whether its files are so small and plain that cells are decoded in this process."""
+        return self._columnar and all(groups_here(path, "Parquet") is not None for path in self._paths)
 
     @property
     def source_of_part(self) -> str:
