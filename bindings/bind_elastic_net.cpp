@@ -34,17 +34,22 @@ struct Path {
     }
 };
 
-// The coefficients of the columns that have one in some solution, and which columns these are.
-nb::dict give(ElasticNetSolution&& solution, std::size_t problems, std::size_t alphas, std::size_t columns) {
+// The coefficients that are not zero: columns and values of each solution, from its start to that of the next.
+nb::dict give(ElasticNetSolution&& solution, std::size_t problems, std::size_t alphas) {
     nb::dict out;
-    const std::vector<index_t> used = solution.used();
-    std::vector<index_t> place(columns, 0);
-    for (std::size_t k = 0; k < used.size(); ++k) place[static_cast<std::size_t>(used[k])] = static_cast<index_t>(k);
-    for (ElasticNetPoint& point : solution.points)
-        for (index_t& column : point.columns) column = place[static_cast<std::size_t>(column)];
-    const std::size_t wide = used.size();
-    out["coefficients"] = own(solution.coefficients(static_cast<index_t>(wide)), problems * alphas, wide);
-    out["columns"] = own(std::vector<std::int64_t>(used.begin(), used.end()));
+    std::vector<std::int64_t> starts{0};
+    for (const ElasticNetPoint& point : solution.points)
+        starts.push_back(starts.back() + static_cast<std::int64_t>(point.columns.size()));
+    std::vector<std::int32_t> places;
+    std::vector<double> values;
+    places.reserve(static_cast<std::size_t>(starts.back()));
+    values.reserve(static_cast<std::size_t>(starts.back()));
+    for (ElasticNetPoint& point : solution.points) {
+        for (const index_t column : point.columns) places.push_back(static_cast<std::int32_t>(column));
+        values.insert(values.end(), point.values.begin(), point.values.end());
+        point = {};
+    }
+    put(out, "starts", starts, "places", places, "values", values);
     out["gaps"] = own(std::move(solution.gaps), problems, alphas);
     out["sweeps"] = own(std::move(solution.sweeps), problems, alphas);
     out["objective"] = own(std::move(solution.objective));
@@ -74,7 +79,7 @@ nb::dict from_moments(std::vector<Array2<const double>> grams, Array2<const doub
     const double* from = start_of(name, start, problems, p);
     ElasticNetSolution solution = without_gil(
         [&] { return elastic_net_from_moments(moments, static_cast<index_t>(p), from, task, threads); });
-    return give(std::move(solution), problems, path.alphas.shape(0), p);
+    return give(std::move(solution), problems, path.alphas.shape(0));
 }
 
 nb::dict from_columns(Array2<const double> columns, Array1<const double> target, Array2<const double> weights,
@@ -93,7 +98,7 @@ nb::dict from_columns(Array2<const double> columns, Array1<const double> target,
         return elastic_net_from_columns(table, weights.data(), static_cast<index_t>(problems), intercept, from, task,
                                         x_mean.data(), y_mean.data(), threads);
     });
-    nb::dict out = give(std::move(solution), problems, path.alphas.shape(0), p);
+    nb::dict out = give(std::move(solution), problems, path.alphas.shape(0));
     out["x_mean"] = own(std::move(x_mean), problems, p);
     out["y_mean"] = own(std::move(y_mean));
     return out;
@@ -114,7 +119,7 @@ nb::dict from_sparse_columns(const SparseHandle& columns, Array1<const double> t
         return elastic_net_from_sparse_columns(table, weights.data(), static_cast<index_t>(problems), intercept, from,
                                                task, x_mean.data(), y_mean.data(), threads);
     });
-    nb::dict out = give(std::move(solution), problems, path.alphas.shape(0), p);
+    nb::dict out = give(std::move(solution), problems, path.alphas.shape(0));
     out["x_mean"] = own(std::move(x_mean), problems, p);
     out["y_mean"] = own(std::move(y_mean));
     return out;

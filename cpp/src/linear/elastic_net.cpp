@@ -184,18 +184,6 @@ ElasticNetSolution follow_single(Design& design, const double* start, const Elas
 }  // namespace
 }  // namespace elastic_net
 
-std::vector<index_t> ElasticNetSolution::used() const {
-    std::vector<index_t> all;
-    for (const ElasticNetPoint& point : points) {
-        const auto before = static_cast<std::ptrdiff_t>(all.size());
-        all.insert(all.end(), point.columns.begin(), point.columns.end());
-        std::sort(all.begin() + before, all.end());
-        std::inplace_merge(all.begin(), all.begin() + before, all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
-    }
-    return all;
-}
-
 std::vector<double> ElasticNetSolution::coefficients(index_t p) const {
     std::vector<double> all(points.size() * static_cast<std::size_t>(p), 0.0);
     for (std::size_t k = 0; k < points.size(); ++k)

@@ -75,8 +75,6 @@ struct ElasticNetSolution {
     std::vector<std::int32_t> traced;   // trace: number of the penalty of each value
     bool finite = true;                 // false, and nothing solved, if the square of a column overflows
 
-    // Columns with a coefficient in some solution, ascending.
-    std::vector<index_t> used() const;
     // problems x alphas x p, with every coefficient written out.
     std::vector<double> coefficients(index_t p) const;
 };

@@ -112,7 +112,7 @@ class _ChosenPenalty(SparseLinear):
         errors, found = [], []
         for ratio, grid in zip(ratios, grids, strict=True):
             paths = [self._follow(parts, group, grid, float(ratio), factors) for group in self._groups(parts)]
-            found.append([(group, k) for group in paths for k in range(group.values.shape[0])])
+            found.append([(group, k) for group in paths for k in range(len(group.coefficients))])
             errors.append(np.stack([parts.errors(fold, *of) for fold, of in enumerate(found[-1])], axis=1))
         which, point = self._choose(np.array(errors), parts.test_weights)
         self._describe(ratios, grids, np.array(errors), which, point)
@@ -120,7 +120,8 @@ class _ChosenPenalty(SparseLinear):
         if not isinstance(self.penalty_weights, str):
             start = np.zeros((1, rows.shape[1]))
             for group, k in found[which]:
-                start[0, group.columns] += group.values[k, point] / len(folds)
+                columns, values = group.coefficients[k].point(point)
+                start[0, columns] += values / len(folds)
         return self._fit_chosen(parts.whole, factors, float(ratios[which]), float(grids[which][point]), start)
 
     def _groups(self, parts: _Parts) -> list[Any]:
@@ -302,9 +303,9 @@ class _Parts:
             if self.statistics.errors_hold(fold, errors):
                 return errors
         test = self.folds[fold][1]
-        used = (paths.values[problem] != 0).any(axis=0)
-        cells = table_of(self.rows).block(test, paths.columns[used])
-        residual = self.target[test, None] - cells @ paths.values[problem][:, used].T - intercept
+        columns, path = paths.coefficients[problem].in_use()
+        cells = table_of(self.rows).block(test, columns)
+        residual = self.target[test, None] - cells @ path.T - intercept
         return np.average(residual**2, axis=0, weights=self.weights[test])
 
 

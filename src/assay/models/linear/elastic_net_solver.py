@@ -65,13 +65,49 @@ class Penalties:
 
 
 @dataclass(frozen=True)
-class Paths:
-    """Solutions: `values` (n_problems, n_alphas, n_used) are the coefficients of `columns`, those of `n_features` that
-    have one in some solution; the other arrays (n_problems, n_alphas)."""
+class Coefficients:
+    """The coefficients of one problem that are not zero: those of penalty k are `values` of the columns `places` from
+    `starts[k]` to `starts[k + 1]`, of `n_features` in all."""
 
     n_features: int
-    columns: np.ndarray
+    starts: np.ndarray
+    places: np.ndarray
     values: np.ndarray
+
+    @classmethod
+    def of(cls, written: np.ndarray, columns: np.ndarray, n_features: int) -> Coefficients:
+        """From those (n_alphas, n_columns) of some columns."""
+        point, place = np.nonzero(written)
+        starts = np.searchsorted(point, np.arange(written.shape[0] + 1))
+        return cls(n_features, starts, columns[place], written[point, place])
+
+    def point(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Columns and coefficients of one penalty."""
+        of_it = slice(self.starts[k], self.starts[k + 1])
+        return self.places[of_it], self.values[of_it]
+
+    def written_out(self) -> np.ndarray:
+        """All coefficients, (n_alphas, n_features)."""
+        written = np.zeros((self.starts.shape[0] - 1, self.n_features))
+        written[self._points(), self.places] = self.values
+        return written
+
+    def in_use(self) -> tuple[np.ndarray, np.ndarray]:
+        """The columns that have a coefficient for some penalty, ascending, and theirs (n_alphas, n_used)."""
+        columns = np.unique(self.places)
+        written = np.zeros((columns.shape[0], self.starts.shape[0] - 1))
+        written[np.searchsorted(columns, self.places), self._points()] = self.values
+        return columns, written.T
+
+    def _points(self) -> np.ndarray:
+        return np.repeat(np.arange(self.starts.shape[0] - 1), np.diff(self.starts))
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Solutions: the coefficients of each problem; the other arrays are (n_problems, n_alphas)."""
+
+    coefficients: list[Coefficients]
     intercept: np.ndarray
     gaps: np.ndarray
     sweeps: np.ndarray
@@ -81,9 +117,7 @@ class Paths:
 
     def coef(self, problem: int) -> np.ndarray:
         """Coefficients of one problem, (n_alphas, n_features)."""
-        written = np.zeros((self.values.shape[1], self.n_features))
-        written[:, self.columns] = self.values[problem]
-        return written
+        return self.coefficients[problem].written_out()
 
 
 @dataclass(frozen=True)
@@ -351,16 +385,17 @@ def _start_penalty(variances: np.ndarray, weight: float) -> float:
 def _paths(
     found: Any, x_mean: np.ndarray, y_mean: np.ndarray, squares: np.ndarray, tol: float, fit_intercept: bool
 ) -> Paths:
-    gaps, columns = found["gaps"], found["columns"]
-    values = found["coefficients"].reshape(*gaps.shape, columns.shape[0])
-    intercept = np.zeros(gaps.shape)
-    if fit_intercept:
-        for problem, path in enumerate(
-            values
-        ):  # over its own columns: the bits do not depend on who is solved beside it
-            own = np.flatnonzero((path != 0).any(axis=0))
-            intercept[problem] = y_mean[problem] - np.einsum("ap,p->a", path[:, own], x_mean[problem, columns[own]])
+    gaps, starts, n_alphas = found["gaps"], found["starts"], found["gaps"].shape[1]
+    coefficients, intercept = [], np.zeros(gaps.shape)
+    for problem in range(gaps.shape[0]):
+        of_it = starts[problem * n_alphas : (problem + 1) * n_alphas + 1]
+        cells = slice(of_it[0], of_it[-1])
+        own = Coefficients(x_mean.shape[1], of_it - of_it[0], found["places"][cells], found["values"][cells])
+        coefficients.append(own)
+        if fit_intercept:  # over its own columns: the bits do not depend on who is solved beside it
+            columns, path = own.in_use()
+            intercept[problem] = y_mean[problem] - np.einsum("ap,p->a", path, x_mean[problem, columns])
     # The gap itself is a difference of numbers as large as y'y: below a few units of rounding it says zero.
     converged = gaps <= np.maximum(tol, 1e-14) * squares[:, None]
     sweeps, objective, traced = (found[name] for name in ("sweeps", "objective", "traced"))
-    return Paths(x_mean.shape[1], columns, values, intercept, gaps, sweeps, converged, objective, traced)
+    return Paths(coefficients, intercept, gaps, sweeps, converged, objective, traced)

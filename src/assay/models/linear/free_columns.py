@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .elastic_net_solver import (
+    Coefficients,
     ColumnSource,
     MomentSource,
     Paths,
@@ -48,28 +49,22 @@ class PartialSource:
             source.solve(penalties, None if start is None else np.ascontiguousarray(start[[k]]))
             for k, source in enumerate(self.problems)
         ]
-        columns = functools.reduce(np.union1d, [paths.columns for paths in found], np.flatnonzero(self.free))
-        values = np.zeros((len(found), len(penalties.alphas), columns.shape[0]))
-        intercept, freed = np.concatenate([paths.intercept for paths in found]), self.free[columns]
+        intercept = np.concatenate([paths.intercept for paths in found])
+        used = [paths.coefficients[0].places for paths in found]
+        columns = functools.reduce(np.union1d, used, np.flatnonzero(self.free))
+        freed, coefficients = self.free[columns], []
         for k, paths in enumerate(found):
-            values[k][:, np.searchsorted(columns, paths.columns)] = paths.values[0]
-            values[k][:, freed] = self.level[k] - values[k] @ self.link[k][:, columns].T
+            held, path = paths.coefficients[0].in_use()
+            values = np.zeros((len(penalties.alphas), columns.shape[0]))
+            values[:, np.searchsorted(columns, held)] = path
+            values[:, freed] = self.level[k] - values @ self.link[k][:, columns].T
             if self.problems[k].fit_intercept:
-                intercept[k] -= values[k][:, freed] @ self.x_mean[k][self.free]
+                intercept[k] -= values[:, freed] @ self.x_mean[k][self.free]
+            coefficients.append(Coefficients.of(values, columns, self.free.shape[0]))
         gaps, sweeps, converged = (
             np.concatenate([getattr(paths, name) for paths in found]) for name in ("gaps", "sweeps", "converged")
         )
-        return Paths(
-            self.free.shape[0],
-            columns,
-            values,
-            intercept,
-            gaps,
-            sweeps,
-            converged,
-            found[0].objective,
-            found[0].traced,
-        )
+        return Paths(coefficients, intercept, gaps, sweeps, converged, found[0].objective, found[0].traced)
 
 
 def without_free(source: Source, weights: np.ndarray) -> tuple[Source | PartialSource, np.ndarray]:
