@@ -98,7 +98,8 @@ PROBLEMS: tuple[Problem, ...] = (
         quality_name="accuracy",
         limit="one coding of the columns, and a pass over the rows drawn per column and level of every tree",
         tried="a forest of scikit-learn on all columns is a quarter faster than its BaggingClassifier, and the one of "
-        "scikit-learn-intelex five times; our own forest on all columns is measured in random-forest-bagged.",
+        "scikit-learn-intelex five times; our own forest on all columns is measured in random-forest-bagged. Threads "
+        "in place of processes around our trees stay behind that forest.",
     ),
     Problem(
         id="stacking",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,10 @@ def _relim(baskets: list[list[int]]) -> int:
     return len(relim(baskets, target="s", supp=100 * SUPPORT, report="s"))
 
 
-def _eclat(baskets: list[list[int]], support: float = SUPPORT) -> int:
+def _eclat(baskets: list[list[int]], support: float = SUPPORT, algo: str = "a") -> int:
     from fim import eclat
 
-    return len(eclat(baskets, target="s", supp=100 * support, report="s"))
+    return len(eclat(baskets, target="s", supp=100 * support, report="s", algo=algo))
 
 
 def _fpgrowth(baskets: list[list[int]], support: float = SUPPORT) -> int:
@@ -89,12 +90,15 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("PyFIM relim", "pyfim", _relim, aim=1.5),
             Contender("PyFIM eclat", "pyfim", _eclat, aim=1.5),
+            Contender("PyFIM eclat, algo='o'", "pyfim", partial(_eclat, algo="o"), aim=1.5),
             Contender("PyFIM fpgrowth", "pyfim", _fpgrowth, aim=1.5),
             Contender("mlxtend fpgrowth", "mlxtend", _mlxtend, aim=40.0),
         ),
         quality=_sets,
         gate=0.0,
-        tried="PyFIM: eclat, fpgrowth, relim, fim, apriori and sam, from the quickest three of which these are taken.",
+        tried="PyFIM: eclat, fpgrowth, relim, fim, apriori and sam, from the quickest three of which these are taken; "
+        "variants of eclat and fpgrowth: eclat's 'o' (occurrence deliver) is the quickest of all, a tenth ahead of "
+        "relim, then fpgrowth's 'd'.",
         quality_name="sets",
         limit="one pass over the items, and a word per 64 baskets for each candidate",
     ),

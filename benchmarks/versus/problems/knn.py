@@ -123,14 +123,36 @@ def loop_over_k(data: dict[str, np.ndarray]) -> np.ndarray:
     return np.array(errors)
 
 
+def _votes(data: dict[str, np.ndarray], found: np.ndarray) -> np.ndarray:
+    shares = np.cumsum(data["y"][found], axis=1) / np.arange(1, MOST + 1)
+    return ((shares > 0.5) != data["y"][:, None]).mean(axis=0)
+
+
 def one_search(data: dict[str, np.ndarray]) -> np.ndarray:
     """The longest list once, and the votes of its beginnings."""
     from sklearn.neighbors import KNeighborsClassifier
 
     model = KNeighborsClassifier(algorithm="brute", n_jobs=-1).fit(data["X"], data["y"])
-    found = model.kneighbors(n_neighbors=MOST, return_distance=False)
-    shares = np.cumsum(data["y"][found], axis=1) / np.arange(1, MOST + 1)
-    return ((shares > 0.5) != data["y"][:, None]).mean(axis=0)
+    return _votes(data, model.kneighbors(n_neighbors=MOST, return_distance=False))
+
+
+def one_search_intelex(data: dict[str, np.ndarray]) -> np.ndarray:
+    """The same in float32; the first of a row's neighbours is the row itself."""
+    from sklearnex.neighbors import NearestNeighbors
+
+    X = data["X"].astype(np.float32)
+    model = NearestNeighbors(n_neighbors=MOST + 1, algorithm="brute", n_jobs=-1).fit(X)
+    return _votes(data, model.kneighbors(X, return_distance=False)[:, 1:])
+
+
+def one_search_faiss(data: dict[str, np.ndarray]) -> np.ndarray:
+    """The same by faiss."""
+    import faiss
+
+    X = data["X"].astype(np.float32)
+    index = faiss.IndexFlatL2(X.shape[1])
+    index.add(X)
+    return _votes(data, index.search(X, MOST + 1)[1][:, 1:])
 
 
 def least_error(data: dict[str, np.ndarray], errors: np.ndarray) -> float:
@@ -194,8 +216,9 @@ PROBLEMS: tuple[Problem, ...] = (
         quality_name="mean distance",
         lower_is_better=True,
         limit="memory latency of a walk down the tree",
-        tried="SciPy's default (balanced, compact, leaves of 10) is a quarter slower; pykdtree answers in the type of "
-        "its points, and float32 gives other distances",
+        tried="SciPy's default (balanced, compact, leaves of 10) is a quarter slower; leaves of 4 to 32 rows do not "
+        "help pykdtree; the k-d trees of scikit-learn-intelex and scikit-learn are slower; pykdtree answers in the "
+        "type of its points, and float32 gives other distances",
     ),
     Problem(
         id="knn-leave-one-out",
@@ -205,6 +228,10 @@ PROBLEMS: tuple[Problem, ...] = (
         ours=Contender("assay", "assay", our_leave_one_out),
         peers=(
             Contender("one search by scikit-learn, votes by NumPy", "scikit-learn", one_search, aim=2.0),
+            Contender(
+                "one search by scikit-learn-intelex, float32", "scikit-learn-intelex", one_search_intelex, aim=1.5
+            ),
+            Contender("one search by faiss (float32)", "faiss-cpu", one_search_faiss, aim=1.5),
             Contender("loop over k on scikit-learn", "scikit-learn", loop_over_k, aim=50.0),
         ),
         quality=least_error,
@@ -213,6 +240,7 @@ PROBLEMS: tuple[Problem, ...] = (
         lower_is_better=True,
         repeats=1,
         limit="one search of all rows among all rows",
-        tried="a loop over k, and one search whose votes are counted for every k; a tree is slower in 20 columns",
+        tried="a loop over k, and one search whose votes are counted for every k; a tree is slower in 20 "
+        "columns; float32 takes scikit-learn as long, and scikit-learn-intelex and faiss half of it on the most rows",
     ),
 )

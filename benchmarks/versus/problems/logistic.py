@@ -25,15 +25,15 @@ def _ours(data: dict[str, Any]) -> Any:
     return LogisticRegression().fit(data["X"], data["y"])
 
 
-def _sklearn(data: dict[str, Any], solver: str) -> Any:
+def _sklearn(data: dict[str, Any], solver: str, tol: float = 1e-4) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(solver=solver, max_iter=1000).fit(data["X"], data["y"])
+    return LogisticRegression(solver=solver, max_iter=1000, tol=tol).fit(data["X"], data["y"])
 
 
-def _single(data: dict[str, Any]) -> Any:
+def _single(data: dict[str, Any], tol: float = 1e-4) -> Any:
     """In float32."""
-    return _sklearn({**data, "X": data["X"].astype(np.float32)}, "newton-cholesky")
+    return _sklearn({**data, "X": data["X"].astype(np.float32)}, "newton-cholesky", tol)
 
 
 def _onedal(data: dict[str, Any]) -> Any:
@@ -50,6 +50,8 @@ def _test_log_loss(data: dict[str, Any], model: Any) -> float:
 
 _NEWTON = Contender("newton-cholesky", "scikit-learn", partial(_sklearn, solver="newton-cholesky"), aim=2.0)
 _SINGLE = Contender("newton-cholesky, float32", "scikit-learn", _single, aim=1.5)
+_LOOSE = Contender("newton-cholesky, tol=1e-2", "scikit-learn", partial(_sklearn, solver="newton-cholesky", tol=1e-2))
+_SINGLE_LOOSE = Contender("newton-cholesky, float32, tol=1e-2", "scikit-learn", partial(_single, tol=1e-2), aim=1.5)
 _LBFGS = Contender("lbfgs", "scikit-learn", partial(_sklearn, solver="lbfgs"))
 _ONEDAL = Contender("oneDAL", "scikit-learn-intelex", _onedal, aim=1.5)
 
@@ -69,9 +71,9 @@ def _problem(id: str, title: str, n_classes: int, peers: tuple[Contender, ...], 
         lower_is_better=True,
         repeats=5 if n_classes == 2 else 3,
         limit=limit,
-        tried="float32 is a quarter faster for newton-cholesky and no faster for lbfgs and oneDAL; oneDAL of "
-        "five classes is "
-        "slower than lbfgs.",
+        tried="float32 is a quarter faster for newton-cholesky, except at 150,000 rows of two classes, and no faster "
+        "for lbfgs and oneDAL; a tolerance of 1e-2 saves newton-cholesky a fifth and stays within the gate (float32 at "
+        "150,000 rows does not), one of 1e-1 misses it; oneDAL of five classes is slower than lbfgs.",
     )
 
 
@@ -80,14 +82,14 @@ PROBLEMS: tuple[Problem, ...] = (
         "logistic",
         "Logistic regression, L2",
         2,
-        (_NEWTON, _SINGLE, _LBFGS, _ONEDAL),
+        (_NEWTON, _SINGLE, _LOOSE, _SINGLE_LOOSE, _LBFGS, _ONEDAL),
         "5-6 Newton passes, each one read of X (36 MB) and n d^2 / 2 multiply-adds",
     ),
     _problem(
         "logistic-softmax",
         "Softmax regression, L2",
         5,
-        (_NEWTON, _SINGLE, _LBFGS),
+        (_NEWTON, _SINGLE, _SINGLE_LOOSE, _LBFGS),
         "5-6 Newton passes, each n d^2 / 2 multiply-adds for each of 10 pairs of classes",
     ),
 )

@@ -33,14 +33,19 @@ def _sklearn(data: dict[str, Any]) -> Any:
     return model.fit(data["X"], data["y"])
 
 
-def _intelex(data: dict[str, Any]) -> Any:
+def _intelex(data: dict[str, Any], order: str = "C") -> Any:
     """Normal equations in place of a singular value decomposition."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures
     from sklearnex.linear_model import LinearRegression
 
-    model = make_pipeline(PolynomialFeatures(DEGREE, include_bias=False), LinearRegression())
+    model = make_pipeline(PolynomialFeatures(DEGREE, include_bias=False, order=order), LinearRegression())
     return model.fit(data["X"], data["y"])
+
+
+def _intelex_single(data: dict[str, Any]) -> Any:
+    """In float32, the terms by column."""
+    return _intelex({**data, "X": data["X"].astype(np.float32)}, order="F")
 
 
 def _test_error(data: dict[str, Any], model: Any) -> float:
@@ -57,6 +62,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("make_pipeline(PolynomialFeatures, LinearRegression)", "scikit-learn", _sklearn, aim=2),
             Contender("the same, LinearRegression of oneDAL", "scikit-learn-intelex", _intelex, aim=1.2),
+            Contender("oneDAL, terms by column, float32", "scikit-learn-intelex", _intelex_single, aim=1.2),
         ),
         quality=_test_error,
         gate=1e-6,
@@ -64,6 +70,7 @@ PROBLEMS: tuple[Problem, ...] = (
         lower_is_better=True,
         limit="n t multiply-adds to make t terms and n t^2 / 2 for their Gram matrix",
         tried="LinearRegression of scikit-learn-intelex, which takes the normal equations, is ten times as fast "
-        "as SVD.",
+        "as SVD; terms by column save it a fifth to a third, and float32 as much again; Ridge by Cholesky takes ten "
+        "times as long.",
     ),
 )

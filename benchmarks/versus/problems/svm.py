@@ -230,6 +230,12 @@ PROBLEMS: tuple[Problem, ...] = (
                 "LinearSVC (liblinear, primal, squared hinge)", "scikit-learn", partial(_liblinear, dual=False), aim=3.0
             ),
             Contender(
+                "LinearSVC (liblinear, primal, squared hinge, tol=1e-2)",
+                "scikit-learn",
+                partial(_liblinear, dual=False, tol=1e-2),
+                aim=3.0,
+            ),
+            Contender(
                 "LinearSVC (liblinear, dual, hinge, 50 passes)",
                 "scikit-learn",
                 partial(_liblinear, loss="hinge", dual=True, max_iter=50, intercept_scaling=10.0),
@@ -238,7 +244,9 @@ PROBLEMS: tuple[Problem, ...] = (
         ),
         quality=_hinge,
         gate=1e-6,
-        tried="liblinear primal and dual; float32 is turned to float64 by it.",
+        tried="liblinear primal and dual, of which none ends within the gate; a tolerance of 1e-2 in the primal takes "
+        "three quarters of the time for nearly the same line; oneDAL's kernel machine with a linear kernel comes to "
+        "the hinge's minimum in over a hundred times the time; float32 is turned to float64 by liblinear.",
         quality_name="hinge objective a row",
         lower_is_better=True,
         repeats=3,
