@@ -47,6 +47,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "src/assay/evaluate/conformal.py": ("tests/unit/evaluate/test_conformal.py",),
     "src/assay/evaluate/count_choice.py": (
+        "tests/unit/evaluate/test_count_choice.py",
         "tests/unit/evaluate/test_cluster_choice.py",
         "tests/unit/evaluate/test_sequence_choice.py",
     ),

@@ -468,7 +468,7 @@ def _sizes(sizes: Any, most: int, target: np.ndarray, classifier: bool) -> np.nd
         counts = np.unique(np.geomspace(start, most, sizes).round().astype(np.int64))
     else:
         given = np.asarray(sizes, dtype=np.float64)
-        if given.ndim != 1 or not np.isfinite(given).all() or (given <= 0).any():
+        if given.ndim != 1 or not given.size or not np.isfinite(given).all() or (given <= 0).any():
             raise ParameterError(who, "parameter 'sizes'", "must be a number or a list of positive numbers")
         counts = np.unique((given * most if (given <= 1).all() else given).round().astype(np.int64))
     if counts[-1] > most:

@@ -132,6 +132,15 @@ def _correlated(rng, shape, ratio):
     return np.sqrt(shared) * rng.normal() + np.sqrt(1 - shared) * rng.normal(size=shape)
 
 
+def test_any_margin_that_is_a_number_of_0_or_more_will_do_and_no_other():
+    """Of margin 0 every difference matters."""
+    for margin in (0, 0.0, 0.01):
+        assert compare(HALVES, "5x2", margin=margin).best == "forest"
+    for margin in (-1e-9, np.nan, np.inf):
+        with pytest.raises(ParameterError, match="'margin' must be a number >= 0"):
+            compare(HALVES, "5x2", margin=margin)
+
+
 def test_more_learners_make_smaller_differences_undetectable():
     two = compare({k: HALVES[k] for k in ("forest", "tree")}, "5x2").smallest_detectable_difference
     assert compare(HALVES, "5x2").smallest_detectable_difference > two > 0

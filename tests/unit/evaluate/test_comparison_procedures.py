@@ -15,6 +15,7 @@ from assay.evaluate import (
     compare_predictions,
     five_by_two_t,
     friedman,
+    make_design,
     nemenyi,
     sign_test,
     wilcoxon,
@@ -35,6 +36,36 @@ HALVES = {f"m{j}": 0.7 + 0.03 * min(j, 5) + RNG.normal(0, 0.01, (5, 2)) for j in
 
 
 # -- several data sets --------------------------------------------------------------------------------------
+def test_ranks_of_normal_differences_need_pi_over_3_as_many_data_sets():
+    """Pitman's efficiency of the signed rank test against the t test (Hodges & Lehmann, 1956) is 3 / pi."""
+    two = {name: SETS[name] for name in ("w", "x")}
+    seen = {
+        test: compare(two, "datasets", test=test).smallest_detectable_difference for test in ("wilcoxon", "paired_t")
+    }
+    assert (seen["wilcoxon"] / seen["paired_t"]) ** 2 == pytest.approx(np.pi / 3)
+    assert compare(two, "datasets", test="sign_test").smallest_detectable_difference is None
+
+
+def test_what_two_data_sets_of_scores_can_show_is_what_a_t_test_of_that_power_shows():
+    """By the noncentral t distribution of SciPy: four in five such differences are found."""
+    two = {name: SETS[name] for name in ("w", "x")}
+    size = compare(two, "datasets", test="paired_t").smallest_detectable_difference
+    error = stats.sem(two["w"] - two["x"])
+    limit = stats.t.isf(0.025, 15)
+    power = stats.nct.sf(limit, 15, size / error) + stats.nct.cdf(-limit, 15, size / error)
+    assert power == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize(("design", "share"), [("holdout", 0.25), ("holdout-0.4", 0.4), ("holdout-0.1", 0.1)])
+def test_a_design_has_the_ratio_of_its_rows(design, share):
+    rows = {name: RNG.integers(0, 2, 80).astype(float) for name in "ab"}
+    scores = {name: [values.mean()] for name, values in rows.items()}
+    plan = make_design(design)
+    own = Folds(scores, plan, None, None, None, False, "accuracy", True, rows=rows)
+    given = Folds(scores, plan, 1 - share, share, None, False, "accuracy", True, rows=rows)
+    assert own.ratio == pytest.approx(share / (1 - share)) == pytest.approx(given.ratio)
+
+
 def test_data_sets_are_compared_by_friedman_and_nemenyi():
     found = compare(SETS, "datasets")
     assert found.procedure == "Friedman test with Nemenyi test" and found.correction == "Nemenyi's, over 6 pairs"

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
@@ -15,6 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 from assay.base import DataError, ParameterError, UsageError
 from assay.evaluate import (
     BootstrapSplitter,
+    PowerLaw,
+    ValidationCurve,
+    corrected_interval,
     fit_power_law,
     learning_curve,
     learning_curve_from_scores,
@@ -22,6 +26,8 @@ from assay.evaluate import (
     overfitting_gap,
     validation_curve,
 )
+from assay.evaluate.intervals import honest_df
+from assay.evaluate.learning import _ordered, _sizes, _worth
 
 RNG = np.random.default_rng(0)
 SIZES = np.array([25, 50, 100, 200, 400, 800])
@@ -37,7 +43,10 @@ def noisy_scores(n_splits: int, spread: float, rng: np.random.Generator) -> np.n
 
 
 # -- the power law ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("a", "b", "c"), [(0.9, 1.0, 0.5), (0.7, 2.0, 1.2), (0.99, 0.4, 0.15), (0.5, 0.0, 1.0)])
+@pytest.mark.parametrize(
+    ("a", "b", "c"),
+    [(0.9, 1.0, 0.5), (0.7, 2.0, 1.2), (0.99, 0.4, 0.15), (0.5, 0.0, 1.0), (1.0, 0.6, 0.05), (0.8, 30.0, 2.5)],
+)
 def test_an_exact_power_law_is_found(a, b, c):
     scores = a - b * SIZES**-c
     law = fit_power_law(SIZES, scores)
@@ -308,3 +317,179 @@ def test_a_curve_refuses_impossible_questions():
         curve.predict(0)
     with pytest.raises(ParameterError, match="finite"):
         curve.rows_needed(np.nan)
+
+
+# -- what the numbers are -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("splits", "ratio"), [(20, 0.0), (400, 0.0), (10, 1 / 9), (30, 1 / 29), (2, 1.0)])
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_a_draw_holds_as_many_splits_as_make_its_percentiles_as_wide_as_the_corrected_interval(splits, alpha, ratio):
+    scores = np.random.default_rng(7).normal(size=splits)
+    low, high = corrected_interval(scores, n_train=1.0, n_test=ratio, alpha=alpha)
+    worth = _worth(splits, ratio, alpha)
+    half = stats.norm.isf(alpha / 2) * scores.std() / np.sqrt(worth)
+    # Up to the whole number that a draw must hold; of two splits, less does not vary.
+    if worth > 2:
+        assert half == pytest.approx((high - low) / 2, rel=0.6 / worth)
+    else:
+        assert half <= (high - low) / 2 * 1.15
+
+
+def test_a_single_split_is_drawn_as_it_is():
+    assert _worth(1, 0.5, 0.05) == 1 and _worth(2, 9.0, 0.05) == 2
+    scores = (0.9 - 0.8 * SIZES**-0.5)[:, None]
+    curve = learning_curve_from_scores(SIZES, scores, scores, n_bootstrap=3, random_state=0)
+    assert len({tuple(law) for law in curve.laws}) == 1
+
+
+def test_the_limits_are_quantiles_of_the_draws_of_laws():
+    scores = noisy_scores(9, 0.01, np.random.default_rng(8))
+    curve = learning_curve_from_scores(SIZES, scores, scores, n_bootstrap=120, alpha=0.1, random_state=0)
+    assert curve.laws.shape == (120, 3)
+    at = [PowerLaw(*law).predict(300) for law in curve.laws]
+    assert curve.predict_interval(300) == pytest.approx(tuple(np.quantile(at, [0.05, 0.95])))
+    assert curve.predict_interval(300, alpha=0.5) == pytest.approx(tuple(np.quantile(at, [0.25, 0.75])))
+    assert np.shape(curve.predict_interval(np.full((2, 3), 300))) == (2, 2, 3)
+    # A whole number of rows reaches the score, one fewer does not; the limits are among the draws.
+    needed = curve.rows_needed(0.88, alpha=0.2)
+    assert curve.predict(needed.rows) >= 0.88 > curve.predict(needed.rows - 1)
+    drawn = [np.ceil(PowerLaw(*law).rows_needed(0.88)) for law in curve.laws]
+    share = [np.mean(np.array(drawn) < needed.interval[0]), np.mean(np.array(drawn) > needed.interval[1])]
+    assert max(share) <= 0.1 and set(needed.interval) <= set(drawn) and needed.interval[0] < needed.interval[1]
+    assert min(np.mean(np.array(drawn) <= needed.interval[0]), np.mean(np.array(drawn) >= needed.interval[1])) > 0.09
+    assert needed.alpha == 0.2 and "times the most" not in needed.sentence and "80 % interval" in needed.sentence
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rows_that_reach_a_score_are_none_all_or_where_the_curve_meets_it(sign):
+    greater = sign > 0
+    rising, flat = PowerLaw(sign * 0.9, sign * 2.0, 0.5), PowerLaw(sign * 0.9, 0.0, 0.5)
+    for n in (1.0, 40.0, 1e5):
+        assert rising.rows_needed(float(rising.predict(n)), greater) == pytest.approx(n, rel=1e-6)
+    for law in (rising, flat):
+        assert law.rows_needed(sign * 0.95, greater) == np.inf
+    assert rising.rows_needed(sign * 0.9, greater) == np.inf  # only endless rows do
+    assert flat.rows_needed(sign * 0.9, greater) == 0 == flat.rows_needed(sign * 0.2, greater)
+
+
+def test_a_law_does_not_depend_on_the_unit_of_rows_or_of_errors_nor_on_the_order_of_splits():
+    errors = 3.0 + 5.0 * (SIZES**-0.6)[:, None] + 0.05 * np.random.default_rng(9).normal(size=(SIZES.size, 7))
+    law = fit_power_law(SIZES, errors, metric="rmse")
+    turned = fit_power_law(SIZES[::-1], errors[::-1, ::-1], metric="rmse")
+    thousands = fit_power_law(SIZES / 1000, errors, metric="rmse")
+    larger = fit_power_law(SIZES, 7 * errors, metric="rmse")
+    for n in (30, 500, 5000):
+        assert turned.predict(n) == pytest.approx(law.predict(n), rel=1e-9)
+        assert thousands.predict(n / 1000) == pytest.approx(law.predict(n), rel=1e-9)
+        assert larger.predict(n) == pytest.approx(7 * law.predict(n), rel=1e-9)
+
+
+def test_a_weight_is_as_many_splits():
+    scores = noisy_scores(4, 0.01, np.random.default_rng(10))
+    weighted = fit_power_law(SIZES, scores[:, :1], weights=[3.0])
+    alone = fit_power_law(SIZES, scores[:, 0])
+    assert (weighted.a, weighted.b, weighted.c) == pytest.approx((alone.a, alone.b, alone.c))
+    heavy = fit_power_law(SIZES, scores, weights=[1.0, 1e9, 1.0, 1.0])
+    assert heavy.predict(SIZES) == pytest.approx(fit_power_law(SIZES, scores[:, 1]).predict(SIZES), abs=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "classes", "want"),
+    [
+        (4, 1000, 2, [50, 136, 368, 1000]),  # a twentieth of the rows first, then as many times more each
+        (3, 64, 2, [4, 16, 64]),  # two rows of each class first
+        (3, 45, 0, [5, 15, 45]),
+        ([0.1, 0.5, 1.0], 200, 2, [20, 100, 200]),
+        ([30, 2, 10, 10], 30, 2, [2, 10, 30]),
+    ],
+)
+def test_sizes_are_spaced_evenly_in_log_n_or_as_given(sizes, most, classes, want):
+    target = np.arange(2 * most) % max(classes, 1)
+    assert _sizes(sizes, most, target, classes > 0).tolist() == want
+
+
+@pytest.mark.parametrize(("sizes", "most"), [([1, 5, 9], 20), (3, 4), ([], 20), ([[2, 3, 4]], 20), ([2, 3, np.nan], 9)])
+def test_sizes_that_cannot_be_are_refused(sizes, most):
+    with pytest.raises((ParameterError, DataError)):
+        _sizes(sizes, most, np.arange(40) % 2, True)
+
+
+def test_every_beginning_holds_each_class_in_proportion_and_no_class_is_always_first():
+    target = np.repeat([0, 1, 2], [70, 21, 9])
+    first = set()
+    for seed in range(30):
+        order = _ordered(np.arange(100), target, np.random.default_rng(seed))
+        assert sorted(order) == list(range(100))
+        counts = np.cumsum(target[order][:, None] == [0, 1, 2], axis=0)
+        assert np.abs(counts - np.arange(1, 101)[:, None] * [0.7, 0.21, 0.09]).max() < 2
+        first.add(int(target[order[0]]))
+    assert first == {0, 1, 2}
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("r2", 1), ("rmse", -1)])
+def test_the_error_of_a_setting_is_that_of_the_corrected_interval(metric, sign):
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(90, 2))
+    y = X[:, 0] + rng.normal(size=90)
+    values = [1, 4, 8, 12, 40]
+    curve = validation_curve(
+        KNeighborsRegressor(), X, y, parameter="n_neighbors", values=values, metric=metric,
+        design=ShuffleSplit(6, test_size=30, random_state=0),
+    )  # fmt: skip
+    for scores, error in zip(curve.test_scores, curve.standard_errors):
+        low, high = corrected_interval(scores, n_train=60, n_test=30)
+        df = honest_df(6, 0.5)
+        assert error > 0 and np.isfinite(df)
+        assert error == pytest.approx((high - low) / 2 / stats.t.isf(0.025, df))
+    means = sign * curve.test_means
+    reach = means.max() - curve.standard_errors[means.argmax()]
+    assert curve.within_one_error == [v for v, mean in zip(values, means) if mean >= reach]
+    assert 1 < len(curve.within_one_error) < len(values)
+    (test, train) = curve.chart().lines
+    assert np.subtract(test.high, test.y) == pytest.approx(curve.standard_errors)
+    assert np.subtract(test.y, test.low) == pytest.approx(curve.standard_errors)
+    assert list(test.x) == list(train.x) == values and list(train.y) == curve.train_means.tolist()
+    assert curve.gaps == pytest.approx(sign * (curve.train_means - curve.test_means))
+
+
+@pytest.mark.parametrize(("values", "wide"), [([1, 99], False), ([1, 100], True), ([0, 100], False)])
+def test_values_that_span_two_orders_are_drawn_in_logarithms(values, wide):
+    scores = np.array([[0.7, 0.8], [0.8, 0.9]])
+    curve = ValidationCurve(
+        metric="accuracy", greater_is_better=True, parameter="p", values=values, train_scores=scores,
+        test_scores=scores, standard_errors=np.zeros(2), best=values[1], within_one_error=[], sentence="",
+    )  # fmt: skip
+    assert bool(curve.chart().log_x) == wide
+
+
+def test_the_gap_has_the_corrected_interval_and_test_rows_may_be_the_easier_ones():
+    class Turned(GaussianNB):
+        """Says the other class of rows it has seen."""
+
+        def fit(self, X, y):
+            self.known_ = {tuple(row) for row in X}
+            return super().fit(X, y)
+
+        def predict(self, X):
+            said = super().predict(X)
+            seen = np.array([tuple(row) in self.known_ for row in X])
+            return np.where(seen, np.where(said == "no", "yes", "no"), said)
+
+    X, y = two_classes(120, shift=3.0)
+    found = overfitting_gap(Turned(), X, y, design="6-fold", random_state=0)
+    assert found.interval[1] < 0 and "calls for a look at the splits" in found.sentence
+    gaps = found.train_scores - found.test_scores
+    assert found.interval == pytest.approx(corrected_interval(gaps, n_train=100, n_test=20))
+    assert (found.train, found.test) == pytest.approx((found.train_scores.mean(), found.test_scores.mean()))
+
+
+def test_the_chart_of_the_curve_goes_as_far_as_asked():
+    scores = noisy_scores(5, 0.01, np.random.default_rng(12))
+    curve = learning_curve_from_scores(SIZES, scores + 0.05, scores, n_bootstrap=20, random_state=0)
+    points, law, train = curve.chart(5000).lines
+    assert list(points.x) == SIZES.tolist() and list(points.y) == curve.test_means.tolist()
+    assert (law.x[0], law.x[-1]) == pytest.approx((25, 5000)) and list(train.y) == curve.train_means.tolist()
+    assert list(law.y) == pytest.approx(curve.predict(law.x))
+    assert (np.array(law.low) <= law.y).all() and (np.array(law.high) >= law.y).all()
+    assert curve.chart().lines[1].x[-1] == pytest.approx(800)
+    low, high = (f"{value:.4f}"[:5] for value in curve.predict_interval(1600))
+    assert low[:4] in curve.sentence and high[:4] in curve.sentence and curve.gaps == pytest.approx(np.full(6, 0.05))

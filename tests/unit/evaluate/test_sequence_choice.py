@@ -118,6 +118,16 @@ def test_lists_of_sequences_go_through_scikit_learns_searches():
     assert search.best_params_ == {"n_states": 2}
 
 
+def test_times_may_be_equal_and_the_row_of_the_first_earlier_one_is_named():
+    X, model = walks(1, 60)[0], HiddenMarkovModel(1)
+    times = np.repeat(np.arange(30), 2)
+    found = cross_validate_sequences(model, X, design=TimeSplitter(2, test_size=5), times=times)
+    assert found.rows == (10, 10)
+    times[41] = 3
+    with pytest.raises(DataError, match=r"got an earlier one at row 41\.$"):
+        cross_validate_sequences(model, X, design=TimeSplitter(2, test_size=5), times=times)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -97,6 +97,15 @@ def test_far_and_tiny_points_are_judged_the_same():
         assert not shatters(np.array([[0, 0], [1, 1], [2, 2]]) * scale + shift, "half-space")
 
 
+@pytest.mark.parametrize("name", ["half-space", "ball", "convex polygon", "rectangle", "decision stump"])
+def test_points_far_from_the_origin_are_labelled_as_often_as_near_it(name):
+    points = RNG.integers(0, 9, size=(5, 2)).astype(float)
+    near = shatters(points, name, count=True).labellings
+    for shift in (2.0**33, -(2.0**33)):
+        assert shatters(points + [shift, 0.0], name, count=True).labellings == near
+        assert shatters((points + shift) * 2.0**-40, name, count=True).labellings == near
+
+
 def test_the_largest_shattered_subset_has_the_dimension_where_the_points_allow():
     cloud = RNG.normal(size=(9, 2))
     assert largest_shattered(cloud, "half-space").size == 3
@@ -148,6 +157,16 @@ def test_version_space_by_hand():
     assert space.halfway(0).high.tolist() == [0.5, 1.5] and space.halfway(0).low.tolist() == low
     assert space.to_dict()["general"][0]["low"] == [None, None]
     json.dumps(space.to_dict(), allow_nan=False)
+
+
+def test_the_halfway_box_is_as_far_from_the_tightest_as_from_the_general_one_on_every_side():
+    X = np.array([[3, 7], [5, 8], [1, 7], [9, 8], [4, 2], [4, 12]], dtype=float)
+    space = RectangleVersionSpace(X, [1, 1, 0, 0, 0, 0])
+    (general,) = space.general
+    middle = space.halfway()
+    assert (middle.low - general.low).tolist() == (space.specific.low - middle.low).tolist() == [1.0, 2.5]
+    assert (general.high - middle.high).tolist() == (middle.high - space.specific.high).tolist() == [2.0, 2.0]
+    assert space.contains(middle.low, middle.high)
 
 
 @pytest.mark.parametrize("seed", range(6))

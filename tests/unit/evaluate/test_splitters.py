@@ -49,6 +49,12 @@ def test_stratified_bootstrap_keeps_the_class_counts():
     assert (auto[0] == forced[0]).all()
 
 
+def test_a_class_of_one_row_is_drawn_once_beside_larger_classes():
+    y = np.array(["a", "b", "a", "b", "b", "alone"])
+    for train, test in BootstrapSplitter(30, stratified=True, random_state=0).split(y, y):
+        assert np.unique(y[train], return_counts=True)[1].tolist() == [2, 1, 3] and 5 not in test
+
+
 def test_grouped_bootstrap_draws_whole_groups():
     groups = np.repeat(["a", "b", "c", "d"], [1, 2, 3, 4])
     for train, test in BootstrapSplitter(20, random_state=0).split(groups, None, groups):
