@@ -113,6 +113,8 @@ SAME = {
     ("_KEPT = ", "20000 -> 20001"): "how many ranks are kept; the claim of the thinning is a bound",
     ("_DRAWS = ", "20000 -> 20001"): "one draw more of the same distribution",
     ("_SEED = ", "20031207 -> 20031208"): "another seed of the same draws",
+    ("stream.child(-1).generator().choice(points", "1 -> 2"): "another seed of the same draw",
+    ('part.replace("<svg"', "1 -> 2"): "a chart holds one <svg",
     ("self.size = self.covariance.shape[0]", "0 -> 1"): "the other side of a square",
     ("self.pairs < 2", "2 -> 3"): "no number of estimates has two pairs",
     ("self.pairs < 2", "Lt -> LtE"): "no number of estimates has two pairs",
