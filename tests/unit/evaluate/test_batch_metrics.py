@@ -147,3 +147,10 @@ def test_groups_of_calibration_hold_the_confidences_of_their_bin():
     assert gaps == pytest.approx(hits - sure)
     error = np.abs(np.bincount(bins, gaps, n_bins)).sum() / len(p)
     assert error == pytest.approx(METRICS["calibration_error"].of(evidence))
+
+
+@pytest.mark.parametrize("name", ["r2", "explained_variance"])
+def test_a_constant_truth_that_is_met_is_explained_in_full(name):
+    evidence = Evidence(np.full(6, 3.0), values=np.full(6, 3.0))
+    means = {term: row_term(evidence, term).mean(axis=1)[None] for term in SUM_METRICS[name].terms}
+    assert SUM_METRICS[name].value(means, 6, None).tolist() == [1.0] == [METRICS[name].of(evidence)]

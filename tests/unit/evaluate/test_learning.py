@@ -493,3 +493,9 @@ def test_the_chart_of_the_curve_goes_as_far_as_asked():
     assert curve.chart().lines[1].x[-1] == pytest.approx(800)
     low, high = (f"{value:.4f}"[:5] for value in curve.predict_interval(1600))
     assert low[:4] in curve.sentence and high[:4] in curve.sentence and curve.gaps == pytest.approx(np.full(6, 0.05))
+
+
+def test_only_a_curve_that_more_rows_do_not_improve_has_no_law():
+    falls, rises = (np.repeat((0.8 + sign * SIZES**-0.5)[:, None], 3, axis=1) for sign in (1, -1))
+    said = [learning_curve_from_scores(SIZES, s, s, n_bootstrap=3, random_state=0).sentence for s in (falls, rises)]
+    assert "no power law is drawn" in said[0] and "endless rows 0.8" in said[1]

@@ -183,6 +183,15 @@ def test_the_time_design_is_refused_with_the_reason():
     assert [s.rows[1].size for s in design.splits(np.zeros(60), random_state=0)] == [10] * 5
 
 
+@pytest.mark.parametrize(("scheme", "least"), [("forward", 1), ("blocked", 2)])
+def test_the_least_number_of_blocks_is_taken_and_its_design_says_what_trains(scheme, least):
+    splitter = TimeSplitter(least, scheme=scheme)
+    assert splitter.get_n_splits() == least == len(list(splitter.split(range(8))))
+    assert ("before and after it" in splitter.design.describe()) == (scheme == "blocked")
+    with pytest.raises(ParameterError, match=f"integer >= {least}"):
+        list(TimeSplitter(least - 1, scheme=scheme).split(range(8)))
+
+
 # -- nested ---------------------------------------------------------------------------------------------------------
 def test_inner_splits_stay_within_the_outer_training_rows():
     y = np.arange(40) % 2
