@@ -24,7 +24,7 @@ from ..base.errors import DataError, ParameterError, plain
 from ..base.randomness import Stream
 from .distributions import normal_quantile, t_quantile
 from .fits import choose_metric, read_target, score_folds
-from .intervals import check_alpha, corrected_interval
+from .intervals import check_alpha, corrected_interval, honest_df
 from .metrics import Metric, get_metric
 from .records import Record
 from .result import Interval, interval_words, number, percent
@@ -418,11 +418,12 @@ def learning_curve_from_scores(
 def _worth(splits: int, test_train_ratio: float, alpha: float) -> int:
     """How many splits a bootstrap draw holds, so that its spread is that of the mean over new rows.
 
-    Drawing J of J splits understates the variance of their mean by (J - 1) / J, and percentiles lack the width of t.
+    Drawing J of J splits understates the variance of their mean by (J - 1) / J, and percentiles lack the width of t,
+    whose degrees of freedom are those of `corrected_interval`.
     """
     if splits == 1:
         return 1
-    narrow = normal_quantile(1 - alpha / 2) / t_quantile(1 - alpha / 2, splits - 1)
+    narrow = normal_quantile(1 - alpha / 2) / t_quantile(1 - alpha / 2, honest_df(splits, test_train_ratio))
     return max(2, round(narrow**2 * (splits - 1) / splits / (1 / splits + test_train_ratio)))
 
 
