@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "assay/common/freed_memory.hpp"
 #include "grower.hpp"
 
 namespace assay::trees {
@@ -38,6 +39,7 @@ public:
                 grow_top(top, std::move(root));
             }
         }
+        release(order_, static_cast<index_t>(all_.size()) * n_);
         std::vector<std::int32_t>().swap(local_);
         return gather();
     }
@@ -113,6 +115,7 @@ private:
                 target[i] = static_cast<Narrow>((source[i] & (fresh_bit<Wide> | missing_bit<Wide>)) >> 16 |
                                                 static_cast<Wide>(local_[static_cast<std::size_t>(row_of(source[i]))]));
         }
+        for (const std::int32_t f : all_) release(top.column(f) + from.begin, m);
         grower.positions = rows;
         Pending node;
         node.end = m;
@@ -123,6 +126,11 @@ private:
         const double* value = nodes_.value.data() + static_cast<index_t>(from.node) * growth_.width;
         node.node = task.nodes.add(from.summary, std::vector<double>(value, value + growth_.width), traced());
         grower.grow(std::move(node));
+    }
+
+    // Entries that are used up: their pages make room for the nodes that are still to come. Few are not worth the call.
+    static void release(Wide* entries, index_t count) {
+        if (count >= 4096) release_pages(entries, static_cast<std::size_t>(count) * sizeof(Wide));
     }
 
     // The node whose split decreases impurity most goes first, the older one at a tie.
