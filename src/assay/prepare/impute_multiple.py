@@ -105,6 +105,9 @@ class ImputeMultiple(TableStep):
     n_jobs: int | None = n_jobs_param()
     trace: bool = trace_param()
 
+    columns_: list[str]
+    sampled_: dict[str, dict[str, np.ndarray]]
+
     # -- learning --------------------------------------------------------------------------------------------------
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
         self.names_out_ = list(frame.columns)
@@ -163,8 +166,7 @@ class ImputeMultiple(TableStep):
         """Which columns take part, which are drawn alone, and which hold nothing."""
         chosen = self._chosen(frame, lambda s: is_number(s) or is_label(s) or s.dtype == pl.Null, "numbers or labels")
         self.empty_ = [name for name in chosen if frame[name].null_count() == frame.height]
-        self.columns_: list[str] = []
-        self.sampled_: dict[str, dict[str, np.ndarray]] = {}
+        self.columns_, self.sampled_ = [], {}
         for name in chosen:
             if name in self.empty_:
                 continue

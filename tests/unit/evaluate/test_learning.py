@@ -320,7 +320,9 @@ def test_a_curve_refuses_impossible_questions():
 
 
 # -- what the numbers are -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("splits", "ratio"), [(20, 0.0), (400, 0.0), (10, 1 / 9), (100, 1 / 9), (30, 1 / 29), (2, 1.0)])
+@pytest.mark.parametrize(
+    ("splits", "ratio"), [(20, 0.0), (400, 0.0), (10, 1 / 9), (100, 1 / 9), (30, 1 / 29), (2, 1.0)]
+)
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 def test_a_draw_holds_as_many_splits_as_make_its_percentiles_as_wide_as_the_corrected_interval(splits, alpha, ratio):
     scores = np.random.default_rng(7).normal(size=splits)
