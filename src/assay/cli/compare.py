@@ -185,7 +185,7 @@ def run_plan(
     _tell_replaced(plan, folder, tell)
     store_path = folder / "store.sqlite"
     if fresh:
-        _forget(store_path)
+        _forget(store_path, tell)
     plan.save(place_for(folder) / "plan.toml")
     with Store(store_path) as store, progress_bar(quiet) as show, prints_aside():
         results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show, **how)
@@ -464,18 +464,34 @@ def file_word(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "table"
 
 
-def _forget(store_path: Path) -> None:
-    """Forget the runs and folds of a store, not what was looked at; a file that is no sound store goes as a whole."""
+def _forget(store_path: Path, tell: Any) -> None:
+    """Forget the runs and folds of a store, not what was looked at; a damaged file is kept under another name."""
     from ..experiment import Store
+    from ..experiment.store import StoreDamage
 
+    aside = store_path
     if store_path.is_file():
-        with contextlib.suppress(DataError), Store(store_path) as store:
-            store.forget(run["id"] for run in store.runs())
-            return
-    for suffix in ("", "-wal", "-shm"):
         try:
-            Path(f"{store_path}{suffix}").unlink(missing_ok=True)
+            with Store(store_path) as store:
+                store.forget(run["id"] for run in store.runs())
+            return
+        except StoreDamage as error:
+            tell(str(error))
+        number = 1
+        while aside.exists():
+            aside, number = store_path.with_name(f"store-damaged-{number}.sqlite"), number + 1
+    for suffix in ("-wal", "-shm", ""):
+        try:
+            if aside == store_path:
+                Path(f"{store_path}{suffix}").unlink(missing_ok=True)
+            elif Path(f"{store_path}{suffix}").exists():
+                Path(f"{store_path}{suffix}").rename(f"{aside}{suffix}")
         except OSError as error:
             raise DataError(
-                "assay", f"file '{plain(store_path, 200)}'", f"cannot be removed ({error.strerror or error})"
+                "assay", f"file '{plain(store_path, 200)}'", f"cannot be moved ({error.strerror or error})"
             ) from None
+    if aside != store_path:
+        tell(
+            f"assay: it is kept as {plain(aside, 200)}; the new store does not know which rows were looked at or "
+            "opened before."
+        )

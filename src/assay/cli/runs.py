@@ -54,26 +54,35 @@ def runs() -> None:
 @place_option
 @common_options
 def list_runs(words: tuple[str, ...], place: str, quiet: bool, as_json: bool) -> int:
-    """List the runs in the order in which they were begun, or asked for again."""
+    """List the runs in the order in which they were begun, or asked for again.
+
+    The exit code is 3 if one of them is damaged.
+    """
     from ..experiment import stored_runs
 
     with messages(quiet) as tell:
         _, place = _runs_and_place("list", words, place, 0, 0)
         found = stored_runs(place, results=True)
+        damaged = [run for run in found if run.damage]
+        code = DataError.exit_code if damaged else OK
         if as_json:
             print_json({"schema": "assay.runs/1", "runs": [_row(run) for run in found]})
-            return OK
+            return code
         if not found:
             tell(f"assay: {plain(place, 200)} holds no run.")
             return OK
         rows = [
             [row["id"], row["started"], row["data"], row["target"], row["learners"], row["design"], row["state"],
              row["best"], "" if row["same_code"] else "other code"]
-            for row in map(_row, found)
+            if not run.damage
+            else [row["id"], row["started"], "", "", "", "", row["state"], "", ""]
+            for run, row in ((run, _row(run)) for run in found)
         ]  # fmt: skip
         heads = ("id", "began", "data", "target", "learners", "design", "state", "best", "code")
         console().print(table(count(len(found), "run"), [(head, "left") for head in heads], rows))
-    return OK
+        for run in damaged:
+            tell(f"assay: {run.damage}.")
+    return code
 
 
 @runs.command("show")
@@ -192,7 +201,8 @@ def prune_runs(
     words: tuple[str, ...], other_code: bool, unfinished: bool, dry_run: bool, place: str, quiet: bool, as_json: bool
 ) -> int:
     """Remove runs, and the units of work that no other run needs."""
-    from ..experiment import Store, find_run, stored_runs
+    from ..experiment import Store, stored_runs
+    from ..experiment.runs import named_run
 
     with messages(quiet) as tell:
         # Any number of runs, and so never the last one because none is named.
@@ -200,9 +210,9 @@ def prune_runs(
         if not (names or other_code or unfinished):
             raise UsageError("runs", "prune", "must be told which runs", way_out="name them, or say --other-code")
         known = stored_runs(place)
-        chosen = {find_run(place, name).id for name in names}
-        chosen |= {run.id for run in known if other_code and not run.same_code}
-        chosen |= {run.id for run in known if unfinished and run.finished is None}
+        chosen = {named_run(place, known, name).id for name in names}
+        chosen |= {run.id for run in known if other_code and not run.same_code and not run.damage}
+        chosen |= {run.id for run in known if unfinished and run.finished is None and not run.damage}
         gone = 0
         for path in {run.store for run in known if run.id in chosen} if not dry_run else ():
             with Store(path) as store:
@@ -223,25 +233,28 @@ def prune_runs(
 @place_option
 @common_options
 def check_stores(words: tuple[str, ...], place: str, quiet: bool, as_json: bool) -> int:
-    """Check that the stores are sound."""
-    from ..experiment import Store
-    from ..experiment.runs import stores_under
+    """Check that the stores are sound: their files, their units of work and the texts of their runs.
+
+    The exit code is 1 if something is damaged.
+    """
+    from ..experiment.runs import check_store, stores_under
 
     with messages(quiet):
         _, place = _runs_and_place("check", words, place, 0, 0)
-        told: dict[str, Any] = {}
+        told: dict[str, list[str]] = {}
         for path in stores_under(place):
             try:
-                with Store(path, read_only=True) as store:
-                    told[str(path)] = store.sound()
+                told[str(path)] = check_store(path)
             except DataError as error:
-                told[str(path)] = str(error)
+                told[str(path)] = [str(error)]
         if as_json:
-            print_json({"schema": "assay.runs.check/1", "stores": told})
+            stores = {name: "; ".join(said) or "ok" for name, said in told.items()}
+            print_json({"schema": "assay.runs.check/1", "stores": stores})
         else:
             for name, said in told.items():
-                click.echo(f"{plain(name, 300)}: {plain(said, 300)}")
-    return OK if all(said == "ok" for said in told.values()) else FINDINGS
+                for text in said or ["ok"]:
+                    click.echo(f"{plain(name, 300)}: {plain(text, 1000)}")
+    return FINDINGS if any(told.values()) else OK
 
 
 def _row(run: Any) -> dict[str, Any]:
@@ -253,9 +266,10 @@ def _row(run: Any) -> dict[str, Any]:
         "started": run.started,
         "finished": run.finished,
         "state": run.state,
+        "damage": run.damage or None,
         "data": plan.get("data", {}).get("source"),
         "target": plan.get("data", {}).get("target"),
-        "learners": len(plan.get("learners", [])),
+        "learners": len(plan["learners"]) if plan else None,
         "design": plan.get("design", {}).get("name"),
         "best": recommended.get("title", ""),
         "fingerprint": run.fingerprint,

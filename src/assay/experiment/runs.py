@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import AssayWarning, DataError, plain
+from ..base.words import listing
 from ..data import DATASETS
 from .ledger import Looks, held_digest, looks_of, settings_of
 from .plan import Plan
 from .plan_file import record_of, write_plan
 from .result_frames import predictions_frame, scores_frame, trials_frame
 from .results import Results, versions
-from .store import Store, digest
+from .soundness import damaged_texts
+from .store import Store, StoreDamage, digest
 from .version import code_version
 
 
@@ -47,7 +49,7 @@ def register(plan: Plan, store: Store | None, keys: list[str]) -> Iterator[Regis
         yield Registered(looks_of(plan, []), lambda results: None)
         return
     run = run_id(plan)
-    known = store.runs()
+    known = [one for one in store.runs() if not damaged_texts(one)]  # this one is written anew
     for code, text in remarks(plan, known):
         warnings.warn(AssayWarning(code, text), stacklevel=4)
     made = next((one["plan"] for one in known if one["id"] == run and _is_there(_source(one))), None)
@@ -136,10 +138,14 @@ class StoredRun:
     units: int
     done: int
     results: dict[str, Any] | None = field(default=None, repr=False)
+    damage: str = ""
+    """What of it cannot be read, and what to do, in a sentence; what cannot be read is empty here."""
 
     @property
     def state(self) -> str:
-        """ "finished", or how far it got."""
+        """ "finished", "damaged", or how far it got."""
+        if self.damage:
+            return "damaged"
         return "finished" if self.finished else f"{self.done} of {self.units} units"
 
     @property
@@ -164,18 +170,54 @@ def stored_runs(place: str | Path, *, results: bool = False) -> list[StoredRun]:
     for path in stores_under(place):
         with Store(path, read_only=True) as store:
             for row in store.runs():
-                with contextlib.suppress(ValueError):
-                    told = store.results_of(row["id"]) if results else None
-                    read = {"plan": json.loads(row["plan"]), "versions": json.loads(row["versions"])}
-                    found.append(
-                        StoredRun(**{**row, **read}, store=path, results=None if told is None else json.loads(told))
-                    )
+                found.append(_stored(path, row, store.results_of(row["id"]) if results else None, results))
     return sorted(found, key=lambda run: run.started)  # those of one second in the order of their store
 
 
+def _stored(path: Path, row: dict[str, Any], told: str | None, asked: bool) -> StoredRun:
+    """A run from its row and, where they were asked for, its results; of damaged texts nothing is believed."""
+    if asked and told is None and row["finished"]:
+        told = ""
+    bad = damaged_texts(row, told)
+    read = {
+        "plan": {} if "plan" in bad else json.loads(row["plan"]),
+        "versions": {} if "versions" in bad else json.loads(row["versions"]),
+        "results": None if told is None or "results" in bad else json.loads(told),
+    }
+    again = "run its comparison again, which writes all of it anew, or "
+    damage = (
+        f"run {plain(row['id'])} in '{plain(path, 200)}' is damaged: its {listing(bad)} cannot be read; "
+        f"{again if row['code'] == code_version() else 'it was made by other code than this: '}"
+        f"remove it with `assay runs prune {plain(row['id'])}`"
+    )
+    return StoredRun(**{**row, **read}, store=path, damage=damage if bad else "")
+
+
+def check_store(path: str | Path) -> list[str]:
+    """What is damaged in a store, and what to do about it, in sentences; nothing if it is sound.
+
+    Units of work are compared with their digests, and the texts of runs, which have none, are read back.
+    """
+    with Store(path, read_only=True) as store:
+        said = store.damage()
+    try:
+        said += [run.damage for run in stored_runs(path, results=True) if run.damage]
+    except StoreDamage as error:
+        said += [] if said else [str(error)]
+    return said
+
+
 def find_run(place: str | Path, name: str) -> StoredRun:
-    """The run whose id begins with `name`; "last" is the one that was begun, or asked for again, last."""
-    known = stored_runs(place, results=True)
+    """The run whose id begins with `name`; "last" is the one that was begun, or asked for again, last. A run that is
+    damaged is refused."""
+    run = named_run(place, stored_runs(place, results=True), name)
+    if run.damage:
+        raise DataError(f"runs: {run.damage}.")
+    return run
+
+
+def named_run(place: str | Path, known: list[StoredRun], name: str) -> StoredRun:
+    """The one of these runs that has this name, damaged or not."""
     if not known:
         raise DataError("runs", f"'{plain(place, 200)}'", "holds no run", way_out="name the folder of one, with --in")
     chosen = known[-1:] if name == "last" else [run for run in known if run.id.startswith(name)]

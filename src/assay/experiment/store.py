@@ -29,6 +29,7 @@ import safetensors.numpy
 
 from ..base.errors import DataError, plain
 from ..base.record import jsonable
+from ..base.words import count
 
 SCHEMA_VERSION = 5
 APPLICATION_ID = 0x41535341
@@ -36,7 +37,10 @@ APPLICATION_ID = 0x41535341
 # The words of an error about a damaged file may themselves be damaged.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 
-_AWAY = "move it away, forget it with --fresh or choose another folder with --out"
+# A statement that SQLite cannot make sense of (1) meets other tables than were made: the statements are fixed.
+_DAMAGE_CODES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+_AWAY = "begin anew with --fresh, which keeps this file beside the new one, or choose another folder with --out"
 
 ARRAYS = "arrays"
 """The entry of a value that holds its arrays, by name."""
@@ -130,6 +134,10 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
 
+class StoreDamage(DataError):
+    """The file of a store is damaged, or holds something that is no database."""
+
+
 class Store:
     """A file of finished units. Only the thread that opened it may use it; that thread is the one writer.
 
@@ -151,18 +159,16 @@ class Store:
                 self._open()
         except OSError as error:
             raise self._refusal(f"cannot be opened ({error.strerror or error})", "choose another folder") from None
-        except sqlite3.OperationalError as error:
+        except _DAMAGE as error:
             self.close()
-            raise self._refusal(f"cannot be opened ({error})", "choose another folder") from None
-        except _DAMAGE:
-            self.close()
-            raise self._refusal("is not an Assay store", _AWAY) from None
+            raise self._trouble(error, "opened", "choose another folder") from None
         except DataError:
             self.close()
             raise
 
     def _open(self) -> None:
         self._connection = connection = sqlite3.connect(self.path, timeout=30.0, isolation_level=None)
+        connection.text_factory = _text
         connection.execute("PRAGMA busy_timeout = 30000")
         tables, version = self._checked()
         connection.execute("PRAGMA journal_mode = WAL")
@@ -185,6 +191,7 @@ class Store:
         alone = not Path(f"{self.path}-wal").exists() and not os.access(self.path.parent, os.W_OK)
         address = f"{self.path.resolve().as_uri()}?{'immutable=1' if alone else 'mode=ro'}"
         self._connection = sqlite3.connect(address, uri=True, timeout=30.0, isolation_level=None)
+        self._connection.text_factory = _text
         tables, version = self._checked()
         if not tables:
             raise self._refusal("holds nothing yet", "wait until its run has begun")
@@ -204,7 +211,9 @@ class Store:
         if tables and not 1 <= version <= SCHEMA_VERSION:
             raise self._refusal(
                 f"was written with schema version {version} and this Assay reads version {SCHEMA_VERSION}",
-                "move it away or use the Assay that wrote it",
+                "use the newer Assay that wrote it, or choose another folder with --out"
+                if version > SCHEMA_VERSION
+                else "move it away or use the Assay that wrote it",
             )
         return tables, version
 
@@ -227,6 +236,25 @@ class Store:
 
     def _refusal(self, rule: str, way_out: str) -> DataError:
         return DataError("store", f"file '{plain(self.path, 200)}'", rule, way_out=way_out)
+
+    def _trouble(self, error: Exception, done: str, way_out: str) -> DataError:
+        """What SQLite met, in one sentence: damage of the file, or the disk and the rights to it."""
+        met = plain(error, 100)
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if not isinstance(error, UnicodeDecodeError) and code not in _DAMAGE_CODES:
+            return self._refusal(f"cannot be {done} ({met})", way_out)
+        file = f"file '{plain(self.path, 200)}'"
+        if not self._has_our_header():
+            return StoreDamage("store", file, "is not an Assay store", way_out=_AWAY)
+        return StoreDamage("store", file, f"is damaged and cannot be {done} ({met})", way_out=_AWAY)
+
+    def _has_our_header(self) -> bool:
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(72)
+        except OSError:
+            return False
+        return head.startswith(b"SQLite format 3\0") and head[68:] == APPLICATION_ID.to_bytes(4, "big")
 
     def _require(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -260,10 +288,8 @@ class Store:
             with self._transaction() as connection:
                 yield connection
         except _DAMAGE as error:
-            raise self._refusal(
-                f"cannot be written ({error})",
-                "free some space or choose another folder; what was finished before is safe in it",
-            ) from None
+            way_out = "free some space or choose another folder; what was finished before is safe in it"
+            raise self._trouble(error, "written", way_out) from None
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -271,7 +297,7 @@ class Store:
         try:
             yield connection
         except _DAMAGE as error:
-            raise self._refusal(f"cannot be read ({error})", _AWAY) from None
+            raise self._trouble(error, "read", _AWAY) from None
 
     # -- runs ----------------------------------------------------------------------------------------------------
     def begin_run(self, run: Mapping[str, str], keys: Iterable[str]) -> None:
@@ -282,7 +308,8 @@ class Store:
                 "INSERT INTO runs (id, plan, fingerprint, data, code, versions, started) "
                 "VALUES (:id, :plan, :fingerprint, :data, :code, :versions, :started) "
                 # The id holds the code version, so that the code of a run of this id is that of who begins it.
-                "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, code = excluded.code, "
+                "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, fingerprint = excluded.fingerprint, "
+                "data = excluded.data, code = excluded.code, versions = excluded.versions, "
                 "started = excluded.started, rowid = (SELECT max(rowid) + 1 FROM runs)",
                 dict(run),
             )
@@ -301,7 +328,9 @@ class Store:
         names = ("plan", "data", "target", "settings", "began", "held")
         with self._reading() as connection:
             rows = connection.execute(f"SELECT {', '.join(names)} FROM looks ORDER BY rowid").fetchall()
-        return [dict(zip(names, row, strict=True)) for row in rows if all(isinstance(cell, str) for cell in row)]
+        found = [dict(zip(names, row, strict=True)) for row in rows if all(isinstance(cell, str) for cell in row)]
+        # A look whose settings cannot be read was a look at the rows all the same.
+        return [look if _is_list(look["settings"], str) else {**look, "settings": "[]"} for look in found]
 
     def finish_run(self, run: str, finished: str, results: str) -> None:
         """Note the end of a run and its results as JSON."""
@@ -310,7 +339,7 @@ class Store:
 
     def runs(self) -> list[dict[str, Any]]:
         """The runs in the order in which they were begun, or begun again: the columns of each but its results, how many
-        units it asks for (`units`), and how many of them are there (`done`)."""
+        units it asks for (`units`), and how many of them are there (`done`). A cell that holds no text is empty."""
         names = ("id", "plan", "fingerprint", "data", "code", "versions", "started", "finished")
         with self._reading() as connection:
             rows = connection.execute(f"SELECT {', '.join(names)} FROM runs ORDER BY rowid").fetchall()
@@ -320,14 +349,21 @@ class Store:
                     "SELECT run, count(*) FROM run_units WHERE key IN (SELECT key FROM units) GROUP BY run"
                 ).fetchall()
             )
-        known = [dict(zip(names, row, strict=True)) for row in rows if all(isinstance(cell, str) for cell in row[:7])]
+        known: list[dict[str, Any]] = [
+            {name: cell if isinstance(cell, str) else "" for name, cell in zip(names, row, strict=True)}
+            | {"id": _name(row[0])}
+            | ({"finished": None} if row[7] is None else {})
+            for row in rows
+        ]
         return [run | {"units": asked.get(run["id"], 0), "done": done.get(run["id"], 0)} for run in known]
 
     def results_of(self, run: str) -> str | None:
-        """The results of a finished run as JSON text."""
+        """The results of a finished run as JSON text; an empty one where what is there is no text."""
         with self._reading() as connection:
             row = connection.execute("SELECT results FROM runs WHERE id = ?", (run,)).fetchone()
-        return row[0] if row is not None and isinstance(row[0], str) else None
+        if row is None or row[0] is None:
+            return None
+        return row[0] if isinstance(row[0], str) else ""
 
     def keys_of(self, run: str) -> list[str]:
         """The keys of the units that a run asks for."""
@@ -338,8 +374,11 @@ class Store:
     def forget(self, runs: Iterable[str], *, strays: bool = True) -> int:
         """Remove runs, and the units that no run is left to ask for; returns how many units went."""
         with self._writing() as connection:
+            places: dict[str, int] = {
+                _name(cell): row for row, cell in connection.execute("SELECT rowid, id FROM runs").fetchall()
+            }
             for run in runs:
-                connection.execute("DELETE FROM runs WHERE id = ?", (run,))
+                connection.execute("DELETE FROM runs WHERE rowid = ?", (places.get(run),))
                 connection.execute("DELETE FROM run_units WHERE run = ?", (run,))
             gone = 0
             if strays:
@@ -347,13 +386,42 @@ class Store:
         try:
             self._require().execute("VACUUM")
         except _DAMAGE as error:
-            raise self._refusal(f"cannot be written ({error})", "free some space; nothing is lost") from None
+            raise self._trouble(error, "written", "free some space; nothing is lost") from None
         return int(gone)
 
     def sound(self) -> str:
         """What SQLite's own check of the file says; "ok" if all is well."""
         with self._reading() as connection:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+
+    def damage(self) -> list[str]:
+        """What is damaged in the file, its units of work, its looks and its hold-out parts, and what to do about it, in
+        sentences; nothing if all is well."""
+        said = []
+        try:
+            found = self.sound()
+            said += [] if found == "ok" else [f"the file is damaged ({plain(found, 200)}): {_AWAY}"]
+            with self._reading() as connection:
+                units = [_name(row[1]) for row in connection.execute(_ALL_UNITS) if _decode(row) is None]
+                looks = connection.execute("SELECT plan, data, target, settings, began, held FROM looks").fetchall()
+                opened = connection.execute(f"SELECT rows, data, {', '.join(_OPENED)} FROM holdouts").fetchall()
+        except StoreDamage as error:
+            return said or [str(error)]
+        if units:
+            named = ", ".join(f"'{plain(what, 60)}'" for what in units[:5]) + (", ..." if len(units) > 5 else "")
+            were = "is" if len(units) == 1 else "are"
+            said.append(
+                f"{count(len(units), 'unit')} of work {were} not what was put there ({named}): run the comparison "
+                "again, which redoes what this code did; what other code did goes with its run (`assay runs prune`)"
+            )
+        bad = [row for row in looks if not all(isinstance(c, str) for c in row) or not _is_list(row[3], str)]
+        if bad:
+            said.append(f"{count(len(bad), 'look')} at rows cannot be read: count them from a copy of the file, if any")
+        if any(not _is_opening(row) for row in opened):
+            said.append(f"a note of rows that were opened cannot be read: {_COPY}")
+        if any(row[-1] is not None and not _is_list(f"[{row[-1]}]", dict) for row in opened):
+            said.append("what was found on rows set aside cannot be read: `assay runs open` scores it again")
+        return said
 
     # -- the final hold-out ----------------------------------------------------------------------------------------
     def open_holdout(
@@ -370,8 +438,14 @@ class Store:
         """Open a hold-out part, these rows of a table, for one learner of one run; where it was opened already, or a
         part of the same table that shares rows with it, the row that says by whom, and how many rows are `shared`.
         `earlier` are the rows under other names of the table, by which a store may know them."""
-        mine, names = set(rows), ("key", "run", "learner", "opened", "value")
+        mine, names = set(rows), _OPENED
         with self._writing() as connection:
+            if not all(map(_is_opening, connection.execute(f"SELECT rows, data, {', '.join(names)} FROM holdouts"))):
+                # Which rows were opened is not known, and so not that these were not.
+                raise StoreDamage(
+                    "store", f"file '{plain(self.path, 200)}'", "holds a damaged note of rows that were opened",
+                    way_out=_COPY,
+                )  # fmt: skip
             row = connection.execute(f"SELECT {', '.join(names)} FROM holdouts WHERE key = ?", (key,)).fetchone()
             if row is not None:
                 return dict(zip(names, row, strict=True)) | {"shared": len(mine)}
@@ -406,6 +480,38 @@ class Store:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+_ALL_UNITS = "SELECT key, what, value, arrays, digest FROM units"
+_OPENED = ("key", "run", "learner", "opened", "value")
+_COPY = "put a copy of the file in its place, or set aside rows that nobody has seen"
+
+
+def _text(cell: bytes) -> str | bytes:
+    """A text of the file; one that is no UTF-8 stays bytes, which no reader of a cell takes for what was put."""
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return cell
+
+
+def _name(cell: Any) -> str:
+    """A cell as a name that can be told, whatever it holds."""
+    return cell.decode(errors="backslashreplace") if isinstance(cell, bytes) else str(cell)
+
+
+def _is_list(text: Any, kind: type) -> bool:
+    """Whether a cell is a list of this kind in JSON."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, list) and all(isinstance(part, kind) for part in found)
+
+
+def _is_opening(row: tuple[Any, ...]) -> bool:
+    """Whether a row (its rows, then texts, its value last) says which rows were opened, by whom and when."""
+    return _is_list(row[0], int) and all(isinstance(cell, str) for cell in row[1:-1])
 
 
 _SELECT = "SELECT key, what, value, arrays, digest FROM units WHERE key = ?"

@@ -294,10 +294,113 @@ def test_a_corrupt_store_is_told_and_kept(tmp_path):
     assert code == 1 and "is not an Assay store" in out
 
 
-def test_a_damaged_run_is_left_out_of_the_list(tmp_path):
-    path = tmp_path / "s"
-    run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold"), path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE runs SET plan = '{'")
-    assert stored_runs(path) == []
-    assert run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold"), path).reused == 4
+def _stored(folder, *more, quiet=True):
+    words = ["compare", "iris", "-t", "species", "-m", "zero-r", "--design", "3-fold", "--out", str(folder)]
+    return command(*words, *(["-q"] if quiet else []), *more)
+
+
+def _changed(folder, statement, *values):
+    with sqlite3.connect(folder / "store.sqlite") as connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+NO_TEXT = "UPDATE runs SET {} = CAST(x'7b22ff227d' AS TEXT)"
+
+
+@pytest.mark.parametrize(
+    ("statement", "part"),
+    [
+        ("UPDATE runs SET plan = '{'", "plan"),
+        ("UPDATE runs SET plan = '[1,2]'", "plan"),
+        ("UPDATE runs SET plan = replace(plan, '\"target\"', '\"targeu\"')", "plan"),
+        ("UPDATE runs SET plan = '" + "[" * 100_000 + "'", "plan"),
+        (NO_TEXT.format("plan"), "plan"),
+        ("UPDATE runs SET results = '{'", "results"),
+        ("UPDATE runs SET results = '[1,2]'", "results"),
+        ("UPDATE runs SET results = replace(results, '\"mean\"', '\"meam\"')", "results"),
+        ("UPDATE runs SET results = NULL", "results"),
+        (NO_TEXT.format("results"), "results"),
+        ("UPDATE runs SET versions = '7'", "versions"),
+        ("UPDATE runs SET finished = 'not a date'", "times"),
+        ("UPDATE runs SET data = 'other'", "plan and results"),
+    ],
+)
+def test_a_damaged_run_is_told_and_written_anew_by_its_comparison(tmp_path, statement, part):
+    assert _stored(tmp_path)[0] == 0
+    whole = find_run(tmp_path, "last")
+    _changed(tmp_path, statement)
+    words = f"run {whole.id} in '{tmp_path / 'store.sqlite'}' is damaged: its {part} cannot be read"
+    (run,) = stored_runs(tmp_path, results=True)
+    assert words in run.damage and run.state == "damaged"
+    with pytest.raises(DataError, match="is damaged"):
+        find_run(tmp_path, "last")
+    code, out, err = command("runs", "list", str(tmp_path))
+    assert code == 3 and "damaged" in out and words in err
+    code, out, _ = command("runs", "list", str(tmp_path), "--json")
+    assert code == 3 and words in json.loads(out)["runs"][0]["damage"]
+    code, out, err = command("runs", "show", whole.id, str(tmp_path))
+    assert code == 3 and not out and words in err and "run its comparison again" in err
+    code, out, _ = command("runs", "check", str(tmp_path))
+    assert code == 1 and words in out
+    assert _stored(tmp_path)[0] == 0
+    again = find_run(tmp_path, "last")
+    assert (again.id, again.plan, again.results) == (whole.id, whole.plan, whole.results)
+    assert command("runs", "check", str(tmp_path))[:2] == (0, f"{tmp_path / 'store.sqlite'}: ok\n")
+
+
+def test_a_damaged_run_can_be_removed_and_others_are_still_told(tmp_path):
+    assert _stored(tmp_path)[0] == 0 and _stored(tmp_path, "--seed", "1")[0] == 0
+    first, second = (run.id for run in stored_runs(tmp_path))
+    _changed(tmp_path, "UPDATE runs SET plan = '{', id = CAST(x'ff61' AS TEXT), code = 'x' WHERE id = ?", first)
+    code, out, _ = command("runs", "show", second, str(tmp_path), "--json")
+    assert code == 0 and json.loads(out)["id"] == second
+    bad = next(run for run in stored_runs(tmp_path) if run.damage)
+    assert "other code" in bad.damage and "comparison again" not in bad.damage
+    assert command("runs", "prune", "--other-code", str(tmp_path))[1] == ""
+    code, out, _ = command("runs", "prune", bad.id, str(tmp_path))
+    assert code == 0 and [run.id for run in stored_runs(tmp_path)] == [second]
+
+
+@pytest.mark.parametrize("change", ["replace(value, '0.', '1.')", "CAST(x'7b22ff227d' AS TEXT)"])
+def test_check_verifies_the_digests_of_units_and_the_comparison_redoes_them(tmp_path, change):
+    assert _stored(tmp_path)[0] == 0
+    results = (tmp_path / "results.json").read_bytes()
+    _changed(tmp_path, f"UPDATE units SET value = {change} WHERE what LIKE '%fold 2'")
+    code, out, _ = command("runs", "check", str(tmp_path))
+    assert code == 1 and "1 unit of work is not what was put there ('ZeroR, " in out and "fold 2'): run the comp" in out
+    (told,) = json.loads(command("runs", "check", str(tmp_path), "--json")[1])["stores"].values()
+    assert told.startswith("1 unit of work")
+    code, _, err = _stored(tmp_path, quiet=False)
+    assert code == 0 and "3 units of work were found" in err
+    assert (tmp_path / "results.json").read_bytes() == results
+    assert command("runs", "check", str(tmp_path))[0] == 0
+
+
+def test_fresh_keeps_a_damaged_store_beside_the_new_one(tmp_path):
+    assert _stored(tmp_path)[0] == 0
+    path = tmp_path / "store.sqlite"
+    kept = []
+    for size in (4096, 20000):
+        path.write_bytes(path.read_bytes()[:size])
+        kept.append(path.read_bytes())
+        code, _, err = _stored(tmp_path)
+        assert code == 3 and "is damaged and cannot be opened" in err and "--fresh" in err
+        code, _, err = _stored(tmp_path, "--fresh", quiet=False)
+        name = tmp_path / f"store-damaged-{len(kept)}.sqlite"
+        assert code == 0 and f"it is kept as {name}" in err and "does not know which rows" in err
+        assert name.read_bytes() == kept[-1] and find_run(tmp_path, "last").results
+    assert [(tmp_path / f"store-damaged-{n}.sqlite").read_bytes() for n in (1, 2)] == kept
+
+
+@pytest.mark.parametrize("pragma", ["user_version = 99", "application_id = 7"])
+def test_fresh_leaves_a_store_of_a_later_schema_or_another_program_as_it_is(tmp_path, pragma):
+    assert _stored(tmp_path)[0] == 0
+    path = tmp_path / "store.sqlite"
+    _changed(tmp_path, f"PRAGMA {pragma}")
+    before = path.read_bytes()
+    said = "use the newer Assay" if "99" in pragma else "of another program"
+    for more in ((), ("--fresh",)):
+        code, _, err = _stored(tmp_path, *more)
+        assert code == 3 and said in err
+    assert path.read_bytes() == before and not list(tmp_path.glob("store-*"))

@@ -10,7 +10,15 @@ import pytest
 
 import assay.experiment.store as store_module
 from assay.base.errors import DataError
-from assay.experiment.store import APPLICATION_ID, SCHEMA_VERSION, Store, canonical, digest, without_nan
+from assay.experiment.store import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    Store,
+    StoreDamage,
+    canonical,
+    digest,
+    without_nan,
+)
 
 
 def test_what_was_put_is_found_again_after_reopening(tmp_path):
@@ -279,3 +287,63 @@ def test_a_store_of_the_schema_before_keeps_what_was_opened_and_looked_at(tmp_pa
             {"plan": "p", "data": "d", "target": "t", "settings": "[]", "began": "2026-01-01", "held": ""}
         ]
         assert store.open_holdout("h", "r2", "lasso", "2027-01-01", data="d", rows=[1])["run"] == "r1"
+
+
+def test_a_text_that_is_no_utf_8_costs_its_unit_alone(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put([(key, "what", {"n": 1}) for key in "abc"])
+        store._connection.execute("UPDATE units SET value = CAST(x'7b22ff227d' AS TEXT) WHERE key = 'a'")
+        store._connection.execute("UPDATE units SET what = CAST(x'ff' AS TEXT) WHERE key = 'b'")
+        assert set(store.get("abc")) == {"c"}
+        (said,) = store.damage()
+        assert "2 units of work are not what was put there ('what', '\\xff')" in said
+        store.put([(key, "what", {"n": 1}) for key in "ab"])
+        assert set(store.get("abc")) == set("abc") and store.damage() == []
+
+
+def test_damage_met_while_writing_is_told_as_damage_and_not_as_a_full_disk(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put([(f"{i:064d}", "x" * 100, {"n": i}) for i in range(500)])
+    content = bytearray((tmp_path / "s").read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    (tmp_path / "s").write_bytes(bytes(content))
+    with Store(tmp_path / "s") as store, pytest.raises(StoreDamage, match="is damaged and cannot be written") as raised:
+        store.put([("a", "", {})])
+    assert "--fresh" in str(raised.value) and "space" not in str(raised.value)
+    with Store(tmp_path / "s", read_only=True) as store:
+        assert store.damage()
+
+
+def test_a_store_that_was_cut_off_is_damaged_and_no_other_file(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put([(f"{i:064d}", "x" * 100, {"n": i}) for i in range(100)])
+    whole = (tmp_path / "s").read_bytes()
+    for size in (100, 4096, len(whole) // 2, len(whole) - 4096):
+        (tmp_path / "s").write_bytes(whole[:size])
+        for read_only in (False, True):
+            with pytest.raises(StoreDamage, match="is damaged and cannot be opened"):
+                Store(tmp_path / "s", read_only)
+        assert (tmp_path / "s").read_bytes() == whole[:size]
+
+
+@pytest.mark.parametrize("column", ["rows", "data", "opened", "value"])
+def test_a_damaged_note_of_an_opening_is_told_and_opens_nothing(tmp_path, column):
+    with Store(tmp_path / "s") as store:
+        store.open_holdout("h", "r1", "ridge", "2026-01-01", data="d", rows=[1, 2])
+        store.settle_holdout("h", '{"accuracy": 0.9}')
+        assert store.damage() == []
+        store._connection.execute(f"UPDATE holdouts SET {column} = CAST(x'5bff' AS TEXT)")
+        assert len(store.damage()) == 1 and "rows" in store.damage()[0]
+        if column == "value":  # which rows were opened is known
+            assert store.open_holdout("g", "r2", "lasso", "2027-01-01", data="d", rows=[2])["shared"] == 1
+        else:
+            with pytest.raises(StoreDamage, match="damaged note of rows that were opened"):
+                store.open_holdout("g", "r2", "lasso", "2027-01-01", data="d", rows=[2])
+
+
+def test_a_look_whose_settings_are_damaged_still_counts(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.look("p", "d", "t", '["a"]', "2026-01-01")
+        store._connection.execute("UPDATE looks SET settings = '[\"a'")
+        assert [look["settings"] for look in store.looks()] == ["[]"]
+        assert "1 look at rows cannot be read" in store.damage()[0]
