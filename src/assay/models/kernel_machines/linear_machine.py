@@ -104,7 +104,11 @@ def _rounded(u: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 @dataclass
 class _Newton:
-    """Steps on some rows; the others add the gradient `fixed` (by the columns about their centre, and the constant)."""
+    """Steps on some rows; the others add the gradient `fixed` (by the columns about their centre, and the constant).
+
+    This is not the damped Newton of `numeric.newton`: the objective is a quadratic in pieces, so that the length of a
+    step is sought where the rising derivative along it is zero, not by halving until the objective falls.
+    """
 
     problem: LinearProblem
     centre: np.ndarray

@@ -17,8 +17,9 @@ from ...base.parameters import Choice, Integer, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
+from ...numeric.newton import damped_newton
 from .rank_pairs import GroupPairs, ListedPairs, Pairs, require_length
-from .rank_problem import RankProblem
+from .rank_problem import HALVINGS, NEWTON_STEPS, RankProblem, RoundedCorner
 from .sparse import SparseInput
 from .tables import table_of
 
@@ -129,9 +130,10 @@ class LinearRank(SparseInput, Estimator):
         last: dict[str, float] = {}
 
         def objective(scaled: np.ndarray) -> tuple[float, np.ndarray]:
-            found, gradient = problem.at(scaled * scale, width)
-            last.update(objective=found, bound=found - float(gradient @ gradient) / (2.0 * alpha))
-            return found, scale * gradient
+            point = problem.at(scaled * scale, width)
+            gradient = point.gradient
+            last.update(objective=point.value, bound=point.value - float(gradient @ gradient) / (2.0 * alpha))
+            return point.value, scale * gradient
 
         def record(scaled: np.ndarray) -> None:
             trace.record("step", objective=last["objective"], width=0.0 if width is None else width)
@@ -156,10 +158,14 @@ class LinearRank(SparseInput, Estimator):
                 self.objective_ = problem.sharp(weights, squared)
                 self.dual_gap_ = max(self.objective_ - bound, 0.0)
                 if width is not None and problem.is_near(weights, width):
-                    near, corner = problem.newton(weights, width), width
-                    while problem.is_crowded(near, corner):
+                    near, corner = weights, width
+                    while True:
+                        search = RoundedCorner(problem, corner)
+                        end = damped_newton(search, search.at(near), NEWTON_STEPS, halvings=HALVINGS)
+                        near = end.point.coefficients
+                        if not problem.is_crowded(near, corner):
+                            break
                         corner *= 0.25
-                        near = problem.newton(near, corner)
                     found = problem.finish(near, width, corner)
                 if found is not None and found[2] < self.dual_gap_ and found[1] <= self.objective_ * (1 + 1e-12):
                     weights, self.objective_, self.dual_gap_ = found

@@ -18,6 +18,8 @@ a lower bound on the objective: the difference is the duality gap that certifies
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,12 +27,21 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ...base.threads import thread_count
+from ...numeric.newton import Point
 from .rank_pairs import Pairs
 from .tables import table_of
 
 MOST_COLUMNS, MOST_CELLS, MOST_PAIRS = 150, 500_000, 1000
-NEWTON_STEPS, ROUNDS = 30, 10
+NEWTON_STEPS, HALVINGS, ROUNDS = 30, 20, 10
 EXACT, NARROWEST, FEW_ROWS = 1e-13, 1e-5, 500
+
+
+@dataclass
+class RankPoint(Point):
+    """Coefficients with the objective there, the scores of the rows, and the gradient."""
+
+    scores: np.ndarray
+    gradient: np.ndarray
 
 
 class RankProblem:
@@ -41,7 +52,7 @@ class RankProblem:
         self.times, self.back = table_of(rows).products(thread_count(None))
         self.limit = MOST_CELLS // (rows.shape[1] + 1)
 
-    def at(self, weights: np.ndarray, width: float | None) -> tuple[float, np.ndarray]:
+    def at(self, weights: np.ndarray, width: float | None) -> RankPoint:
         """The objective with half the squared hinge (None), or with the hinge and a parabola of this width in its
         corner, and the gradient.
 
@@ -56,7 +67,8 @@ class RankProblem:
             inner_value, inner_slope = self.pairs.loss(scores / margin, squared=True)
             value = (value - margin**2 * (inner_value / total)) / width
             slope = (slope - margin * (inner_slope / total)) / width
-        return value + 0.5 * self.alpha * float(weights @ weights), self.back(slope) + self.alpha * weights
+        value += 0.5 * self.alpha * float(weights @ weights)
+        return RankPoint(weights, value, scores, self.back(slope) + self.alpha * weights)
 
     def sharp(self, weights: np.ndarray, squared: bool) -> float:
         """The objective itself."""
@@ -64,11 +76,13 @@ class RankProblem:
         return value + 0.5 * self.alpha * float(weights @ weights)
 
     def last_steps(self, weights: np.ndarray, bound: float) -> tuple[np.ndarray, float]:
-        """Newton's steps of the squared hinge, a quadratic in pieces: within the right piece one step is exact."""
+        """Full Newton steps for the squared hinge, a quadratic in pieces: within the right piece one step is exact.
+
+        They are taken while they halve the gradient, and none is damped: they only polish a minimum found before."""
         scale, alpha, total, size = self.scale, self.alpha, self.pairs.total, self.rows.shape[1]
-        value, gradient = self.at(weights, None)
+        point = self.at(weights, None)
         for _ in range(20):
-            scores = self.times(weights)
+            scores, gradient = point.scores, point.gradient
             system = LinearOperator(
                 (size, size),
                 matvec=lambda v, scores=scores: (
@@ -78,11 +92,13 @@ class RankProblem:
                 dtype=np.float64,
             )
             step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=min(2 * size, 2000))
-            next_value, following = self.at(weights + scale * step, None)
-            if not scale * following @ (scale * following) < 0.25 * (scale * gradient @ (scale * gradient)):
+            following = self.at(point.coefficients + scale * step, None)
+            left = scale * following.gradient
+            if not left @ left < 0.25 * (scale * gradient @ (scale * gradient)):
                 break
-            weights, value, gradient = weights + scale * step, next_value, following
-        return weights, max(bound, value - float(gradient @ gradient) / (2.0 * alpha))
+            point = following
+        gradient = point.gradient
+        return point.coefficients, max(bound, point.value - float(gradient @ gradient) / (2.0 * alpha))
 
     # -- the corner of the hinge ------------------------------------------------------------------------------------
     def is_near(self, weights: np.ndarray, width: float) -> bool:
@@ -114,7 +130,7 @@ class RankProblem:
                 break
         return best
 
-    def _differences(self, scores: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray] | None:
+    def differences(self, scores: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Differences of the rows of the pairs with margins from low to high, and their shares."""
         listed = self.pairs.between(scores, low, high, self.limit)
         if listed is None:
@@ -123,41 +139,10 @@ class RankProblem:
         table = table_of(self.rows)
         return table.written(first) - table.written(second), share
 
-    def newton(self, weights: np.ndarray, width: float) -> np.ndarray:
-        """The minimum with a corner of this width, or what is reached."""
-        value, gradient = self.at(weights, width)
-        for _ in range(NEWTON_STEPS):
-            listed = self._differences(self.times(weights), 1.0 - width, 1.0)
-            if listed is None:
-                return weights
-            differences = listed[0] * self.scale
-            curvature = (differences * (listed[1] / width)[:, None]).T @ differences + np.diag(
-                self.alpha * self.scale**2
-            )
-            curvature += 1e-12 * curvature.trace() / curvature.shape[0] * np.eye(curvature.shape[0])
-            try:
-                step = -self.scale * cho_solve(cho_factor(curvature), self.scale * gradient)
-            except LinAlgError:
-                return weights
-            fall = -float(gradient @ step)
-            if not fall > 1e-15 * value / width:
-                return weights
-            length = 1.0
-            while length > 1e-6:
-                following = weights + length * step
-                next_value, next_gradient = self.at(following, width)
-                if next_value <= value - 1e-4 * length * fall:
-                    break
-                length *= 0.5
-            else:
-                return weights
-            weights, value, gradient = following, next_value, next_gradient
-        return weights
-
     def _exact(self, weights: np.ndarray, reach: float, corner: float) -> tuple[np.ndarray, float, float] | None:
         """(weights, objective, gap) with the pairs of margin within `reach` of 1 solved for and the others held."""
         scores, total = self.times(weights), self.pairs.total
-        listed = self._differences(scores, 1.0 - reach, 1.0 + reach)
+        listed = self.differences(scores, 1.0 - reach, 1.0 + reach)
         if listed is None or listed[0].shape[0] > MOST_PAIRS:
             return None
         differences, where = np.unique(listed[0], axis=0, return_inverse=True)
@@ -176,6 +161,43 @@ class RankProblem:
         objective = value / total + 0.5 * self.alpha * float(solved @ solved)
         gap = objective - bound
         return (solved, objective, max(gap, 0.0)) if gap > -1e-9 * objective else None
+
+
+class RoundedCorner:
+    """The objective with the hinge's corner rounded to one width, for the Newton driver.
+
+    `at` is bound to the problem's own, so that nothing stands between the driver and it.
+    """
+
+    def __init__(self, problem: RankProblem, width: float):
+        self.problem, self.width = problem, width
+        self.at = partial(problem.at, width=width)
+
+    def step(self, point: RankPoint, damping: float) -> np.ndarray:
+        """Newton's step; none where too many pairs are in the corner to be listed, or their sums are singular."""
+        problem, width = self.problem, self.width
+        listed = problem.differences(point.scores, 1.0 - width, 1.0)
+        if listed is None:
+            return np.zeros_like(point.coefficients)
+        scale, differences = problem.scale, listed[0] * problem.scale
+        hessian = (differences * (listed[1] / width)[:, None]).T @ differences + np.diag(problem.alpha * scale**2)
+        hessian += (1e-12 + damping) * hessian.trace() / hessian.shape[0] * np.eye(hessian.shape[0])
+        try:
+            return -scale * cho_solve(cho_factor(hessian), scale * point.gradient)
+        except LinAlgError:
+            return np.zeros_like(point.coefficients)
+
+    def slope(self, point: RankPoint, step: np.ndarray) -> float:
+        return float(point.gradient @ step)
+
+    def verdict(self, point: RankPoint, step: np.ndarray, slope: float, damping: float) -> str | None:
+        return None if -slope > 1e-15 * point.value / self.width else "settled"
+
+    def moved(self, length: float, damping: float) -> None:
+        pass
+
+    def stuck(self, point: RankPoint) -> str:
+        return "stalled"
 
 
 def _bounded(differences: np.ndarray, share: np.ndarray, pull: np.ndarray, alpha: float, mu: np.ndarray) -> np.ndarray:

@@ -12,9 +12,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from assay.base import AssayWarning, DataError, ParameterError
-from assay.models.linear import LinearRank
+from assay.models.linear import LinearRank, linear_rank
 from assay.models.linear.linear_rank import ordered_share
 from assay.models.linear.rank_pairs import GroupPairs
+from assay.models.linear.rank_problem import NEWTON_STEPS, RankProblem, RoundedCorner
+from assay.numeric.newton import damped_newton
 
 
 @pytest.fixture
@@ -107,6 +109,49 @@ def test_the_hinge_is_minimised_to_rounding_on_real_tables(X, y, alpha):
     better, worse = np.nonzero(y[:, None] > y[None, :])
     hinge = np.maximum(1 - (X[better] - X[worse]) @ model.coef_, 0).mean()
     assert hinge + alpha / 2 * model.coef_ @ model.coef_ == pytest.approx(model.objective_, rel=1e-11)
+
+
+def test_rounded_corners_are_minimised_by_the_newton_driver(queries):
+    X, y, groups = queries
+    order = GroupPairs("test", y, groups, None, np.arange(len(y)), 1)
+    problem = RankProblem(X[order.order], order, 1e-2, 1.0 / np.sqrt(X.var(axis=0) + 1e-2))
+    weights = np.zeros(4)
+    for width in (0.5, 0.125):
+        search = RoundedCorner(problem, width)
+        end = damped_newton(search, search.at(weights), NEWTON_STEPS)
+        assert end.status == "settled" and 1 < end.n_iter < NEWTON_STEPS
+        assert np.abs(end.point.gradient).max() < 1e-7
+        weights = end.point.coefficients
+        aside = search.at(0.9 * weights)
+        for j in range(4):
+            below, above = (search.at(0.9 * weights + sign * 1e-6 * np.eye(4)[j]).value for sign in (-1, 1))
+            assert (above - below) / 2e-6 == pytest.approx(aside.gradient[j], abs=1e-6)
+
+
+def test_a_corner_too_full_to_be_listed_ends_the_steps_where_they_stand(queries):
+    X, y, groups = queries
+    order = GroupPairs("test", y, groups, None, np.arange(len(y)), 1)
+    problem = RankProblem(X[order.order], order, 1e-2, np.ones(4))
+    problem.limit = 0
+    search = RoundedCorner(problem, 0.5)
+    begin = np.full(4, 0.5)
+    end = damped_newton(search, search.at(begin), NEWTON_STEPS)
+    assert end.n_iter == 1 and end.last_step is None
+    np.testing.assert_array_equal(end.point.coefficients, begin)
+
+
+def test_the_hinge_goes_through_the_newton_driver(queries, monkeypatch):
+    X, y, groups = queries
+    ends = []
+
+    def watched(*given, **named):
+        ends.append(damped_newton(*given, **named))
+        return ends[-1]
+
+    monkeypatch.setattr(linear_rank, "damped_newton", watched)
+    model = LinearRank().fit(X, y, groups)
+    assert ends and all(isinstance(end.point.coefficients, np.ndarray) for end in ends)
+    assert model.dual_gap_ <= 1e-4 * model.objective_
 
 
 def test_whole_numbers_with_many_pairs_on_the_corner_are_solved_too():
