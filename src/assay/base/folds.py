@@ -243,6 +243,26 @@ class FoldTransform:
             out[:, : self.source.shape[0]] *= self.inverse
         return out
 
+    def combine_squares(
+        self, squares: np.ndarray, sums: np.ndarray, shift: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
+        """Sums of squares (k, columns of the shared matrix) about `shift`, with the sums about it and the total weights
+        of their rows, for the columns that come out, about where `place` puts the shift.
+
+        A filled column needs its products with the mark of its missing cells; these hold one value, so that the sums
+        know them.
+        """
+        out = squares[:, self.columns]
+        for column in self._masked:
+            assert self.mask is not None and self.fill is not None and self.held is not None
+            own, mark, held = self.source[column], self.mask[column], self.held[column]
+            by, total = self.fill[column] - held, sums[:, mark] + shift[:, mark] * weight
+            product = (held - shift[:, own]) * total - shift[:, mark] * sums[:, own]
+            out[:, column] += by * (2.0 * product + by * squares[:, mark])
+        if self.inverse is not None:
+            out[:, : self.source.shape[0]] *= self.inverse**2
+        return out
+
     def place(self, points: np.ndarray) -> np.ndarray:
         """Where points (k, columns of the shared matrix) come out; far from zero this keeps the digits that
         `combine` and `offset` would lose against each other."""

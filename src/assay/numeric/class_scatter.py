@@ -168,17 +168,14 @@ class ClassScatter:
         return ClassScatter(self.class_weight[present], self.sum[present], products, self.shift[present], self.kind)
 
     def through(self, transform: FoldTransform | None) -> ClassScatter:
-        """The sums of the same rows, their columns as a fold's preparation gives them (which fills no cells, for kind
-        "diagonal").
+        """The sums of the same rows, their columns as a fold's preparation gives them.
 
         The shift moves with the columns, so that the constant of the map drops out of the sums.
         """
         if transform is None:
             return self
         if self.kind == "diagonal":
-            products = transform.combine(self.products)
-            if transform.inverse is not None:
-                products[:, : transform.source.shape[0]] *= transform.inverse
+            products = transform.combine_squares(self.products, self.sum, self.shift, self.class_weight)
         else:
             products = np.array([transform.combine(transform.combine(one).T) for one in self.products])
         shift = transform.place(self.shift)

@@ -83,6 +83,21 @@ def test_sums_go_through_without_a_look_at_the_rows():
         np.testing.assert_allclose(full, rows.T @ rows, atol=1e-6)
 
 
+@pytest.mark.parametrize("standardise", [False, True])
+def test_sums_of_squares_go_through_filled_cells_too(standardise):
+    frame = table(5)
+    shared = SharedPreparation.of(frame, Preparation(roles=infer_roles(frame), standardise=standardise))
+    for train in FOLDS:
+        through, cells = shared.fold(train), shared.matrix[train]
+        rows, weights = through.apply(shared.matrix, train), np.random.default_rng(1).uniform(0.5, 2.0, len(train))
+        shift = cells[::7].mean(axis=0, keepdims=True)
+        about, ours = cells - shift, rows - through.place(shift)
+        found = through.combine_squares(
+            weights[None] @ about**2, weights[None] @ about, shift, weights.sum(keepdims=True)
+        )
+        np.testing.assert_allclose(found[0], weights @ ours**2, rtol=1e-11, atol=1e-11)
+
+
 def test_what_is_no_affine_map_is_not_shared():
     dates = pl.DataFrame({"day": pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 2, 9), eager=True)})
     assert SharedPreparation.of(dates, Preparation(roles=infer_roles(dates))) is None

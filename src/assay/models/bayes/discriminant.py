@@ -298,9 +298,6 @@ class GaussianDiscriminant(Decisions, Classifier):
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold: the sums of all rows less those of the rows left out."""
-        if not self._sums_go_through(transforms):
-            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
-            return
         template = clone(self)
         rows, codes, _ = template._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
@@ -313,8 +310,6 @@ class GaussianDiscriminant(Decisions, Classifier):
         self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None
     ) -> Iterator[np.ndarray | None] | None:
         """What the models of `fit_folds` say of their test rows."""
-        if not self._sums_go_through(transforms):
-            return None
         template = clone(self)
         rows, codes, _ = template._begin(X, y)
         return template._said_of_folds(rows, codes, folds, transforms)
@@ -420,10 +415,6 @@ class GaussianDiscriminant(Decisions, Classifier):
 
     def _threads(self) -> int:
         return thread_count(self.n_jobs)
-
-    def _sums_go_through(self, transforms: Transforms) -> bool:
-        """Whether a filled cell finds the products of its column with the mark of its missing cells."""
-        return transforms is None or self._kind() != "diagonal" or not any(fold.fills for fold in transforms.folds)
 
     def _fold_sums(
         self,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from assay.base.folds import FoldTransform, FoldTransforms, fit_folds, predict_folds
+from assay.data import infer_roles
 from assay.models.bayes import LDA, QDA, NaiveBayes, NearestMean
+from assay.prepare import Preparation
+from assay.prepare.shared import SharedPreparation
 
 LEARNERS = {
     "naive-bayes": NaiveBayes(),
@@ -143,3 +147,34 @@ def test_folds_seen_through_their_own_scaling_that_need_a_closer_look_agree_with
     said = assert_folds_agree(learner, X, y, folds, transforms)
     whole = [np.unique(y[train]).size == np.unique(y).size for train, _ in folds]
     assert [answer is not None for answer in said] == whole
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("learner", [learner for name, learner in LEARNERS.items() if "bayes" not in name])
+def test_folds_that_fill_missing_cells_share_their_sums(learner, weighted, standardise, monkeypatch):
+    X, y = _table(3, 3)
+    X = 1e3 + X * np.array([1.0, 50.0, 0.1])
+    rng = np.random.default_rng(0)
+    columns = {f"x{j}": [None if gone else v for v, gone in zip(X[:, j], rng.random(330) < 0.2 * j)] for j in range(3)}
+    frame = pl.DataFrame({**columns, "place": ["nws"[k] for k in rng.integers(0, 3, 330)]})
+    weights = rng.uniform(0.5, 2.0, 330) if weighted else None
+    preparation = Preparation(roles=infer_roles(frame), drop_first=True, standardise=standardise)
+    shared, folds = SharedPreparation.of(frame, preparation), _repeated(330, repeats=1)
+    transforms = FoldTransforms(tuple(shared.fold(train) for train, _ in folds), shared.fold(None))
+    assert all(fold.fills for fold in transforms.folds)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(learner), "fit", lambda *given, **named: pytest.fail("a fold was fitted by itself"))
+        models = list(fit_folds(learner, shared.matrix, y, folds, sample_weight=weights, transforms=transforms))
+    for (train, test), through, model in zip(folds, transforms.folds, models, strict=True):
+        alone = type(learner)(**learner.get_params())
+        alone.fit(through.apply(shared.matrix, train), y[train], None if weights is None else weights[train])
+        rows = through.apply(shared.matrix, test)
+        np.testing.assert_allclose(model.means_, alone.means_, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(model.predict_proba(rows), alone.predict_proba(rows), rtol=1e-8, atol=1e-10)
+    if not weighted:
+        for answer, through, (_, test), model in zip(
+            predict_folds(learner, shared.matrix, y, folds, transforms), transforms.folds, folds, models, strict=True
+        ):
+            wanted = model.predict_proba(through.apply(shared.matrix, test))
+            np.testing.assert_allclose(answer, wanted, rtol=1e-9, atol=1e-12)
