@@ -14,8 +14,10 @@ from ..base.cost import Cost
 from ..base.cv import Folds, make_folds
 from ..base.errors import AssayWarning, DataError, ParameterError, plain
 from ..base.estimator import check_lengths, check_weights
-from ..base.folds import Fold, fit_folds
+from ..base.folds import Fold, fit_folds, open_seeds, seeds_of
 from ..base.parameters import Choice, Instance, Integer, Nothing, Real, param
+from ..base.randomness import Stream
+from ..base.usual_parameters import random_state_param
 from ..numeric.moments import inverse_deviation
 from ..numeric.solves import ridge_coefficients
 from .stability import ColumnSelector, holds_numbers
@@ -51,8 +53,17 @@ class _ModelSelector(ColumnSelector):
         deviation = np.sqrt(share @ (rows - centre) ** 2)
         return (rows - centre) * inverse_deviation(deviation, centre), target, weights
 
-    def _model(self) -> Any:
-        """The unfitted model: a clone of the user's, one of the catalogue, or ridge regression."""
+    def _draws(self) -> bool:
+        given = self.estimator
+        return isinstance(given, str) or (given is not None and bool(open_seeds(given)))
+
+    def _model(self, stream: Stream) -> Any:
+        """The unfitted model: a clone of the user's, one of the catalogue, or ridge regression; open seeds are set."""
+        model = self._template()
+        names = open_seeds(model)
+        return model.set_params(**seeds_of(names, stream)) if names else model
+
+    def _template(self) -> Any:
         if isinstance(self.estimator, str):
             entry = catalogue.get(self.estimator)
             if entry.task not in catalogue.PLANNED:
@@ -65,9 +76,11 @@ class _ModelSelector(ColumnSelector):
             return entry.load()()
         return _Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
 
-    def _importances(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    def _importances(
+        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, stream: Stream
+    ) -> np.ndarray:
         """Importance of each column: size of its weights over all classes, or what the model says."""
-        model = self._model()
+        model = self._model(stream)
         extra = {} if weights is None else {"sample_weight": weights}
         model.fit(rows, target, **extra)
         for name in ("coef_", "feature_importances_"):
@@ -133,11 +146,12 @@ class SelectEmbedded(_ModelSelector):
         "Least importance: a number, the mean or median of all, or None for no bound.",
     )
     alpha: float = param(1.0, Real(0), "Penalty of the ridge regression, where no estimator is given.")
+    random_state: Any = random_state_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectEmbedded:
         """Fit the model and keep the important columns."""
         rows, target, weights = self._begin(X, y, sample_weight)
-        self.importances_ = self._importances(rows, target, weights)
+        self.importances_ = self._importances(rows, target, weights, self._stream())
         bounds = {"mean": self.importances_.mean(), "median": np.median(self.importances_), None: 0.0}
         self.threshold_ = float(bounds.get(self.threshold, self.threshold))
         if self.k is not None and self.threshold == "mean":
@@ -186,17 +200,18 @@ class SelectRFE(_ModelSelector):
         "Folds to choose the number of columns by the score of the model: a number, pairs of row numbers, a splitter.",
     )
     alpha: float = param(1.0, Real(0), "Penalty of the ridge regression, where no estimator is given.")
+    random_state: Any = random_state_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectRFE:
         """Eliminate columns round after round."""
         rows, target, weights = self._begin(X, y, sample_weight)
         d = rows.shape[1]
-        wanted = self._wanted(d)
+        wanted, stream = self._wanted(d), self._stream()
         if self.cv is not None:
-            wanted = self._scored(rows, target, weights)
+            wanted = self._scored(rows, target, weights, stream)
         elif hasattr(self, "cv_scores_"):
             del self.cv_scores_, self.sizes_
-        order = self._eliminate(rows, target, weights, wanted)
+        order = self._eliminate(rows, target, weights, wanted, stream.child(0))
         self.ranking_ = np.ones(d, dtype=np.int64)
         for round_number, gone in enumerate(reversed(order)):
             self.ranking_[gone] = round_number + 2
@@ -210,7 +225,13 @@ class SelectRFE(_ModelSelector):
         return min(int(asked), d) if isinstance(asked, int) else max(1, int(asked * d))
 
     def _eliminate(
-        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, wanted: int, sizes: Any = None
+        self,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        wanted: int,
+        stream: Stream,
+        sizes: Any = None,
     ) -> list[np.ndarray]:
         """The columns that leave in each round; `sizes(columns)` hears of every set on the way."""
         left = np.arange(rows.shape[1])
@@ -221,26 +242,27 @@ class SelectRFE(_ModelSelector):
                 sizes(left)
             if left.size <= wanted:
                 return rounds
-            importance = self._importances(rows[:, left], target, weights)
+            importance = self._importances(rows[:, left], target, weights, stream)
             least = np.argsort(importance, kind="stable")[: min(drop, left.size - wanted)]
             rounds.append(left[least])
             left = np.delete(left, least)
 
-    def _scored(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> int:
+    def _scored(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, stream: Stream) -> int:
         """The size with the best mean score over folds; of equal ones the smallest."""
         stratify = not holds_numbers(target)
         folds = make_folds("SelectRFE", self.cv, target, stratify=stratify, kept=self._taken)
         scores: dict[int, list[float]] = {}
-        for fold in folds:
-            train, test = fold
+        for k, fold in enumerate(folds):
+            (train, test), own = fold, stream.child(k + 1)
 
-            def hear(columns: np.ndarray, fold: Fold = fold, test: Any = test) -> None:
+            def hear(columns: np.ndarray, fold: Fold = fold, test: Any = test, own: Stream = own) -> None:
                 table = np.ascontiguousarray(rows[:, columns])
-                model = next(iter(fit_folds(self._model(), table, target, [fold], weights)))
+                model = next(iter(fit_folds(self._model(own), table, target, [fold], weights)))
                 tested = {} if weights is None else {"sample_weight": weights[test]}
                 scores.setdefault(columns.size, []).append(float(model.score(table[test], target[test], **tested)))
 
-            self._eliminate(rows[train], target[train], None if weights is None else weights[train], 1, hear)
+            its_weights = None if weights is None else weights[train]
+            self._eliminate(rows[train], target[train], its_weights, 1, own, hear)
         self.sizes_ = np.array(sorted(scores))
         self.cv_scores_ = np.array([scores[size] for size in self.sizes_])
         return int(self.sizes_[int(np.argmax(self.cv_scores_.mean(axis=1)))])

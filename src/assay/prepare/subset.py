@@ -241,6 +241,12 @@ class _StepwiseSelector(_SubsetSelector):
         0.0, Real(0), "What a column must bring: a share of the error with 'cv', points of the criterion or score else."
     )
     min_features: int = param(1, Integer(0), "Least number of columns where the criterion decides.")
+    random_state: Any = param(
+        None,
+        Seed(),
+        "None: folds are blocks of rows in order; a seed: rows are shuffled first, and an estimator whose own seed is "
+        "open gets one for each fold.",
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Walk from subset to subset and keep the one that the criterion names."""
@@ -254,8 +260,9 @@ class _StepwiseSelector(_SubsetSelector):
             scores = LinearScores(parts, self.criterion, type(self).__name__, removals=self._removes(), threads=threads)
         else:
             part = None if weights is None else weights[kept]
+            stream = self._stream()
             scores = LearnerScores(
-                self.estimator, self.scoring, rows[kept], target[kept], part, folds or [], self.n_jobs
+                self.estimator, self.scoring, rows[kept], target[kept], part, folds or [], self.n_jobs, stream
             )
         rules = Rules(
             always=always,

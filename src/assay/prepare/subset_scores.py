@@ -17,7 +17,8 @@ from sklearn.metrics import check_scoring, get_scorer_names
 
 from .. import _kernels
 from ..base import DataError, Fold, Kind
-from ..base.folds import fit_folds
+from ..base.folds import fit_folds, open_seeds, seeds_of
+from ..base.randomness import Stream
 
 # A column whose part not explained by the chosen ones has less than this share of its sum of squares depends on them.
 TOLERANCE = 1e-10
@@ -339,7 +340,10 @@ def information_row(parts: GramParts, share: float, size: int) -> dict[str, floa
 
 
 class LearnerScores:
-    """A subset under any learner: the mean score over folds, fitted by `fit_folds` where the learner has it."""
+    """A subset under any learner: the mean score over folds, fitted by `fit_folds` where the learner has it.
+
+    Open seeds of the learner come from the fold's own stream, so that subsets are compared on the same draws.
+    """
 
     slack = 1e-12
 
@@ -352,15 +356,18 @@ class LearnerScores:
         weights: np.ndarray | None,
         folds: list[Fold],
         n_jobs: int | None,
+        stream: Stream,
     ):
         self.estimator, self.scorer = estimator, check_scoring(estimator, scoring)
         self.X, self.y, self.weights, self.folds, self.n_jobs = X, y, weights, folds, n_jobs
         self.chosen: list[int] = []
         self._known: dict[tuple[int, ...], np.ndarray] = {}
+        names = open_seeds(estimator)
+        self._seeds = [seeds_of(names, stream.child(k)) for k in range(len(folds))] if names else None
 
     def _fold_scores(self, columns: tuple[int, ...]) -> np.ndarray:
         X, weights = np.ascontiguousarray(self.X[:, columns]), self.weights
-        models = fit_folds(clone(self.estimator), X, self.y, self.folds, weights)
+        models = fit_folds(clone(self.estimator), X, self.y, self.folds, weights, settings=self._seeds)
         scores = []
         for (_, test), model in zip(self.folds, models, strict=True):
             extra = {} if weights is None else {"sample_weight": weights[test]}

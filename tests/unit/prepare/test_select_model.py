@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_regression
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.feature_selection import RFE, RFECV
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
@@ -103,3 +104,33 @@ def test_the_number_of_columns_is_chosen_by_the_fold_engine(monkeypatch):
         model = SelectRFE(cv=3).fit(X, y, given)
         assert len(asked) == 3 * X.shape[1] == model.cv_scores_.size
         assert {weighted for _, weighted in asked} == {given is not None}
+
+
+@pytest.mark.parametrize("given", [ExtraTreesRegressor(3), "random-forest-regressor"])
+def test_an_open_seed_of_the_model_follows_from_that_of_the_step(given):
+    for make in (
+        lambda seed: SelectEmbedded(estimator=given, random_state=seed).fit(X[:120], Y[:120]).importances_,
+        lambda seed: SelectRFE(estimator=given, cv=3, step=3, random_state=seed).fit(X[:120], Y[:120]).cv_scores_,
+    ):
+        np.testing.assert_array_equal(make(5), make(5))
+        assert not np.array_equal(make(5), make(6))
+    assert given == "random-forest-regressor" or given.random_state is None, "what is handed in stays as it is"
+    fixed = ExtraTreesRegressor(3, random_state=1)
+    one, other = (SelectEmbedded(estimator=fixed, random_state=seed).fit(X, Y).importances_ for seed in (5, 6))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_each_fold_of_the_elimination_draws_from_a_stream_of_its_own():
+    seeds = []
+
+    class Watched(ExtraTreesRegressor):
+        def fit(self, X, y, sample_weight=None):
+            seeds.append((X.shape[0], self.random_state))
+            return super().fit(X, y, sample_weight)
+
+    SelectRFE(
+        estimator=Watched(2), cv=[(np.arange(k, 100), np.arange(k)) for k in (20, 30)], step=9, random_state=0
+    ).fit(X[:100], Y[:100])
+    by_rows = {rows: {seed for n, seed in seeds if n == rows} for rows, _ in seeds}
+    assert sorted(by_rows) == [70, 80, 100] and all(len(one) == 1 for one in by_rows.values())
+    assert len(set.union(*by_rows.values())) == 3 and None not in set.union(*by_rows.values())

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, TimeSeriesSplit, cross_val_score
@@ -558,3 +559,26 @@ def test_best_subsets_need_rows_that_count():
     X = np.random.default_rng(1).normal(size=(40, 3))
     with pytest.raises(DataError, match="a column that varies over the rows that count"):
         ExhaustiveSelector().fit(X, X[:, 0], sample_weight=10.0 ** (-11.0 * np.arange(40)))
+
+
+@pytest.mark.parametrize("kind", [ForwardSelector, BackwardSelector])
+def test_an_open_seed_of_the_learner_follows_from_that_of_the_selector_fold_by_fold(kind):
+    X, y = table(60, 4)
+    seeds = []
+
+    class Watched(ExtraTreesRegressor):
+        def fit(self, X, y, sample_weight=None):
+            seeds.append((float(X[0, 0]), X.shape[1], self.random_state))
+            return super().fit(X, y, sample_weight)
+
+    def scores(seed):
+        found = kind(estimator=Watched(2), cv=3, n_features_to_select=2, random_state=seed, n_jobs=1).fit(X, y)
+        return found.path_["criterion"].tolist()
+
+    first, drawn = scores(4), sorted({seed for *_, seed in seeds})
+    assert len(drawn) == 3, "one seed for each fold, the same for all subsets"
+    seeds.clear()
+    assert scores(4) == first and sorted({seed for *_, seed in seeds}) == drawn
+    seeds.clear()
+    scores(5)
+    assert not set(drawn) & {seed for *_, seed in seeds}
