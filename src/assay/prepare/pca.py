@@ -280,11 +280,11 @@ class PCA(Reduction):
         >>> from assay.data import load_dataset
         >>> from assay.prepare import PCA
         >>> print(PCA(n_components=1).fit(load_dataset("iris").frame.drop("species")).scree())
-        component      variance   share   cumulative
-        *       1       4.22824   92.5%        92.5%
-                2      0.242671    5.3%        97.8%
-                3     0.0782095    1.7%        99.5%
-                4     0.0238351    0.5%       100.0%
+        component   variance  share  cumulative
+        1 *          4.22824  92.5%       92.5%
+        2           0.242671   5.3%       97.8%
+        3          0.0782095   1.7%       99.5%
+        4          0.0238351   0.5%      100.0%
         """
         check_is_fitted(self)
         whole = float(self.variances_.sum()) or 1.0
