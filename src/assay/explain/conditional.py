@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.randomness import Stream
 from ..models.trees import CartClassifier, CartRegressor
-from ..numeric.moments import deviation_or_one
+from ..numeric.moments import deviation_or_one, varies
 
 _MOST_LEVELS = 20
 
@@ -58,10 +58,9 @@ def _design(cells: np.ndarray, nominal: np.ndarray, others: list[int]) -> np.nda
         missing = np.isnan(column)
         centre = column[~missing].mean() if not missing.all() else 0.0
         filled = np.where(missing, centre, column) - centre
-        size = float(np.abs(filled).max())
-        filled = filled / size if size > 0 else filled  # before squares are taken, which may overflow
-        spread = float(filled.std())
-        parts.append((filled / spread if spread > 0 else filled)[:, None])
+        size = np.abs(filled).max()
+        filled = filled / size if varies(size, centre) else np.zeros_like(filled)  # before squares, which may overflow
+        parts.append((filled / deviation_or_one(filled.std(), filled.mean()))[:, None])
         if missing.any():
             parts.append(missing[:, None].astype(np.float64))
     return np.hstack(parts)

@@ -14,7 +14,7 @@ from ..base import Cost, DataError, Integer, Nothing, ParameterError, check_leng
 from ..base.estimator import count_labels, distinct_labels
 from ..base.threads import one_blas_thread
 from ..base.words import count as counted
-from ..numeric.moments import weighted_mean
+from ..numeric.moments import inverse_deviation, weighted_mean
 from .reduction import ClassReduction, settle_signs
 
 # Cells of a dense table of memberships, up to which it is quicker made than a sparse one.
@@ -117,8 +117,8 @@ class LDAProjection(ClassReduction):
     def _regular_basis(self, within: np.ndarray, between: np.ndarray) -> np.ndarray:
         """Columns that leave the scatter within classes regular: all axes, or leading principal components."""
         scale = np.sqrt(np.einsum("ij,ij->j", within, within) + np.einsum("ij,ij->j", between, between))
-        varies = scale > 0
-        axes = np.diag(np.divide(1.0, scale, out=np.zeros_like(scale), where=varies))[:, varies]
+        inverse = inverse_deviation(scale, np.zeros_like(scale))
+        axes = np.diag(inverse)[:, inverse > 0]
         self.n_principal_ = 0
         if axes.shape[1] and _rank(within @ axes) == axes.shape[1]:
             return axes

@@ -21,6 +21,7 @@ from assay.explain import (
     permutation_importance,
     target_importance,
 )
+from assay.explain.conditional import _design
 from assay.models.ensembles import RandomForestClassifier
 from assay.models.linear import LeastSquares, LogisticRegression
 from tests.unit.explain.models import Plain, mixed_table, mixed_tree
@@ -262,3 +263,10 @@ def test_folds_are_given_as_to_every_method_and_open_seeds_come_from_the_folds(n
     forest = TheirForest(5)  # its seed is open
     told = [columns_that_matter(forest, X, y, cv=3, n_repeats=2, random_state=1).values for _ in range(2)]
     np.testing.assert_array_equal(*told)
+
+
+def test_a_constant_column_with_missing_cells_says_only_where_they_are():
+    column = np.full(31, 0.1)
+    column[::3] = np.nan
+    design = _design(column[:, None], np.array([False]), [0])
+    np.testing.assert_array_equal(design, np.column_stack([np.ones(31), np.zeros(31), np.isnan(column)]))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...numeric.moments import inverse_deviation
+
 
 def shrink(covariance: np.ndarray, share: float) -> np.ndarray:
     """The covariance with this share replaced by its diagonal.
@@ -24,7 +26,7 @@ def shrink(covariance: np.ndarray, share: float) -> np.ndarray:
 def _correlation(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Correlations of the columns that vary, and one over their deviations (0 for the others)."""
     variance = np.diag(covariance)
-    inverse = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
+    inverse = inverse_deviation(np.sqrt(variance), np.zeros_like(variance))
     live = inverse > 0
     return (covariance * inverse[:, None] * inverse)[np.ix_(live, live)], inverse
 
