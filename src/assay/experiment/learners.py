@@ -382,7 +382,16 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
     entry = catalogue.of_class(type(estimator))
     name = type(estimator).__name__
     wanted = catalogue.get_task(task)
-    if get_tags(estimator).estimator_type != wanted.estimator_type:
+    try:
+        tags = get_tags(estimator)
+    except (AttributeError, TypeError) as error:  # a parameter that should be an estimator and is none
+        raise ParameterError(
+            "Plan",
+            f"learner '{name}'",
+            f"cannot be used as it was made ({plain(error, 120)})",
+            way_out="check that its parameters are of the kind that it takes",
+        ) from None
+    if tags.estimator_type != wanted.estimator_type:
         raise UsageError(
             "Plan",
             f"learner '{name}'",
@@ -393,7 +402,7 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
         defaults = type(estimator)().get_params(deep=False)
         changed = {k: v for k, v in estimator.get_params(deep=False).items() if not _same(v, defaults.get(k))}
         return Learner(entry.id, _title(entry.title, changed), _as_taken(entry, estimator), clone(estimator), True)
-    missing = ("missing",) if get_tags(estimator).input_tags.allow_nan else ()
+    missing = ("missing",) if tags.input_tags.allow_nan else ()
     # A pipeline that picks columns by name brings its own preparation: it gets the table as it is.
     by_name = _picks_columns(estimator)
     inside = [type(step).__name__ for _, step in getattr(estimator, "steps", ()) if hasattr(step, "fit")]

@@ -98,15 +98,32 @@ def from_plain(value: Any) -> Any:
     if value.keys() == {"none"}:
         return None
     if value.keys() == {"number"}:
-        return float(value["number"])
+        try:
+            return float(value["number"])
+        except (TypeError, ValueError):
+            raise _wrong("a number", "must be one, such as 'inf'", value["number"]) from None
     if value.keys() == {"tuple"}:
+        if not isinstance(value["tuple"], list):
+            raise _wrong("a tuple", "must be a list", value["tuple"])
         return tuple(from_plain(item) for item in value["tuple"])
     if value.keys() == {"array", "dtype"}:
-        if not isinstance(value["dtype"], str) or value["dtype"].lstrip("<>=|")[:1] not in "biufU":
+        if not isinstance(value["dtype"], str) or value["dtype"].lstrip("<>=|")[:1] not in tuple("biufU"):
             raise UsageError("plan", "an array", "must hold numbers or text", f"got dtype {plain(value['dtype'])}")
-        return np.array(from_plain(value["array"]), dtype=value["dtype"])
+        try:
+            return np.array(from_plain(value["array"]), dtype=value["dtype"])
+        except (TypeError, ValueError):
+            raise _wrong("an array", f"must hold what its dtype {plain(value['dtype'])} says", value["array"]) from None
     if "class" in value and value.keys() <= {"class", "parameters"}:
         from .learners import by_path
 
-        return by_path(str(value["class"]), {k: from_plain(v) for k, v in value.get("parameters", {}).items()})
+        given = value.get("parameters", {})
+        if not isinstance(given, Mapping):
+            raise _wrong(
+                f"'parameters' of class '{plain(value['class'])}'", "must be a table of names and values", given
+            )
+        return by_path(str(value["class"]), {str(k): from_plain(v) for k, v in given.items()})
     return {str(key): from_plain(item) for key, item in value.items()}
+
+
+def _wrong(subject: str, rule: str, value: Any) -> UsageError:
+    return UsageError("plan", subject, rule, f"got {plain(repr(value))}")

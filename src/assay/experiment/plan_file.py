@@ -25,11 +25,12 @@ classes, which are imported when it is read: run plans of people whose programs 
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,13 @@ _KEYS = {
     "limits": ("budget", "seconds", "memory"),
 }
 
+_SHAPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
+    ("metrics", (str, list), "must be a list of names"),
+    ("data.drop", (str, list), "must be a list of names of columns"),
+    ("data.roles", (Mapping,), "must be a table of columns and their roles"),
+    ("data.read", (Mapping,), "must be a table of options and their values"),
+)
+"""What kind of value stands under some keys, and the rule in words."""
 
 _SAID = {
     "random_state": "design.seed",
@@ -223,15 +231,45 @@ def _toml_key(name: str) -> str:
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The plain data of a plan file, its keys checked."""
     place = Path(path)
+    subject = f"file '{plain(place, 200)}'"
     try:
-        text = place.read_text("utf-8")
-        record = json.loads(text) if place.suffix.lower() == ".json" else tomllib.loads(text)
+        text = place.read_text("utf-8-sig")
+        if place.suffix.lower() == ".json":
+            record = json.loads(text, object_pairs_hook=_once_each)
+        else:
+            record = tomllib.loads(text)
     except OSError as error:
-        raise DataError("plan", f"file '{plain(place, 200)}'", f"cannot be read ({error.strerror or error})") from None
+        raise DataError("plan", subject, f"cannot be read ({error.strerror or error})") from None
     except ValueError as error:
-        raise UsageError("plan", f"file '{plain(place, 200)}'", f"is not TOML or JSON ({plain(error, 120)})") from None
+        raise UsageError("plan", subject, f"is not TOML or JSON ({plain(error, 120)})") from None
+    except RecursionError:
+        raise UsageError("plan", subject, _TOO_DEEP) from None
     check_record(record, place)
     return record
+
+
+_DEEPEST = 100
+_TOO_DEEP = f"must not hold lists and tables more than {_DEEPEST} deep in each other"
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of JSON, whose keys may stand once (TOML's own rule)."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in table if names.count(name) > 1)
+        raise UsageError("plan", f"key '{plain(twice)}'", "is given twice in one table", way_out="keep one of the two")
+    return table
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and tables lie in each other, at most one more than is allowed."""
+    deep, layer = 0, [value]
+    while layer and deep <= _DEEPEST:
+        tables = [item for item in layer if isinstance(item, (list, Mapping))]
+        layer = [one for item in tables for one in (item.values() if isinstance(item, Mapping) else item)]
+        deep += bool(tables)
+    return deep
 
 
 def check_record(record: Any, place: object = "plan") -> None:
@@ -242,6 +280,8 @@ def check_record(record: Any, place: object = "plan") -> None:
 
     if not isinstance(record, Mapping):
         raise refuse("the whole", "must be a table of keys and values")
+    if _depth(record) > _DEEPEST:
+        raise refuse("the whole", _TOO_DEEP)
     if record.get("schema", SCHEMA) != SCHEMA:
         raise refuse("'schema'", f"must be {SCHEMA}", f"got {plain(record['schema'])}, of another version of Assay")
     parts: list[tuple[str, Any]] = [("", record)]
@@ -262,12 +302,41 @@ def check_record(record: Any, place: object = "plan") -> None:
                     "is not known",
                     nearest(key, _KEYS[name], "the keys are"),
                 )
+        own = {"learners": "method", "prepare": "step"}.get(name)
+        if own is not None:
+            _check_part(name, value, own, refuse)
     data = record.get("data")
     if not isinstance(data, Mapping) or not all(isinstance(data.get(key), str) for key in ("source", "target")):
         raise refuse("'data'", "must say where the table is (source) and what to predict (target)")
+    for name, kind, rule in _SHAPES:
+        part, _, key = name.rpartition(".")
+        value = record.get(part, {}).get(key) if part else record.get(key)
+        listed = value if isinstance(value, list) else []
+        if value is not None and not (isinstance(value, kind) and all(isinstance(item, str) for item in listed)):
+            raise refuse(f"'{name}'", rule, f"got {_shown(value)}")
     if record.get("only_python"):
         raise refuse(
             "this plan", f"has parts that only Python can say: {plain('; '.join(map(str, record['only_python'])), 300)}"
+        )
+
+
+def _shown(value: Any) -> str:
+    return plain(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _check_part(name: str, part: Mapping[str, Any], own: str, refuse: Callable[..., UsageError]) -> None:
+    """Refuse a learner or a step of the preparation that says two things, or parameters that have no names."""
+    if own in part and "class" in part:
+        raise refuse(
+            f"'{name}'",
+            f"must have '{own}' or 'class' and not both",
+            f"got {own} '{plain(part[own])}' and class '{plain(part['class'])}'; remove one of them",
+        )
+    if not isinstance(part.get("parameters", {}), Mapping):
+        raise refuse(
+            f"'{name}.parameters'",
+            "must be a table of names and values",
+            f"got {_shown(part['parameters'])}",
         )
 
 
@@ -335,12 +404,25 @@ def load_table(data: Mapping[str, Any], home: Path | None = None) -> Table:
     else:
         if home is not None and not Path(source).exists() and (home / source).exists():
             source = str(home / source)
-        table = read_table(source, **data.get("read", {}))
+        table = read_table(source, **_read_options(data.get("read") or {}))
     roles = {
         name: (role["role"], role["order"]) if isinstance(role, Mapping) else role
-        for name, role in data.get("roles", {}).items()
+        for name, role in (data.get("roles") or {}).items()
     }
     return table.with_roles(roles) if roles else table
+
+
+def _read_options(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options of `read_table`, their names and kinds checked: all are text but `header`, which is true or false."""
+    known = [one.name for one in inspect.signature(read_table).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    for name, value in given.items():
+        subject, kind = f"key 'data.read.{plain(name)}'", bool if name == "header" else str
+        if name not in known:
+            raise UsageError("plan", subject, "is not known", way_out=nearest(name, known, "the options are"))
+        if value is not None and not isinstance(value, kind):
+            rule = "must be true or false" if kind is bool else "must be text"
+            raise UsageError("plan", subject, rule, f"got {_shown(value)}")
+    return given
 
 
 def _learner(record: Mapping[str, Any], task: str | None = None, seed: int = 0) -> Any:

@@ -138,9 +138,10 @@ class Space:
         return cls(tuple(Dimension.of(str(name), values) for name, values in given.items()))
 
     @classmethod
-    def from_plain(cls, given: Mapping[str, Any]) -> Space:
+    def from_plain(cls, given: Any) -> Space:
         """A space of a plan's file."""
-        return cls.of({name: from_plain(value) for name, value in given.items()})
+        named = isinstance(given, Mapping)
+        return cls.of({name: from_plain(value) for name, value in given.items()} if named else given)
 
     def to_plain(self) -> dict[str, Any]:
         """As it is written in a plan."""

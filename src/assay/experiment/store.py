@@ -242,7 +242,7 @@ class Store:
         met = plain(error, 100)
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if not isinstance(error, UnicodeDecodeError) and code not in _DAMAGE_CODES:
-            return self._refusal(f"cannot be {done} ({met})", way_out)
+            return self._locked(error) or self._refusal(f"cannot be {done} ({met})", way_out)
         file = f"file '{plain(self.path, 200)}'"
         if not self._has_our_header():
             return StoreDamage("store", file, "is not an Assay store", way_out=_AWAY)
@@ -255,6 +255,24 @@ class Store:
         except OSError:
             return False
         return head.startswith(b"SQLite format 3\0") and head[68:] == APPLICATION_ID.to_bytes(4, "big")
+
+    def _locked(self, error: Exception) -> DataError | None:
+        """The refusal of what may be read but not written; None where that is not the trouble."""
+        if self.read_only:
+            return None
+        if not self.path.exists():
+            if os.access(self.path.parent, os.W_OK):
+                return None
+            return self._refusal(
+                "cannot be made: its folder is read-only", "make the folder writable or choose another folder"
+            )
+        refused = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF == sqlite3.SQLITE_READONLY
+        if os.access(self.path.parent, os.W_OK) and not refused and os.access(self.path, os.W_OK):
+            return None
+        what = "is read-only" if os.access(self.path.parent, os.W_OK) else "lies in a folder that is read-only"
+        return self._refusal(
+            f"{what}, and this has to write in it", "make it writable, or copy the folder and name the copy"
+        )
 
     def _require(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -171,6 +171,84 @@ def test_a_broken_plan_is_told_in_one_sentence_as_wrong_usage(tmp_path, text, to
     assert str(raised.value).count("\n") == 0 and raised.value.exit_code == 2
 
 
+DATA = {"source": "iris", "target": "species"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"learners": [{"method": "zero-r", "parameters": [5]}]}, r"'learners.parameters' .* table .*; got \[5\]"),
+        ({"prepare": [{"step": "scale", "parameters": [5]}]}, "'prepare.parameters' .* must be a table"),
+        ({"prepare": [{"class": "sklearn.decomposition.PCA", "parameters": 5}]}, "'prepare.parameters'"),
+        ({"learners": [{"method": "zero-r", "class": "sklearn.svm.SVC"}]}, "'method' or 'class' and not both"),
+        ({"prepare": [{"step": "scale", "class": "sklearn.decomposition.PCA"}]}, "'step' or 'class' and not both"),
+        (
+            {"learners": [{"method": "zero-r", "parameters": {"a": {"class": "sklearn.svm.SVC", "parameters": [1]}}}]},
+            "'parameters' of class 'sklearn.svm.SVC' must be a table",
+        ),
+        ({"learners": [{"method": "zero-r", "parameters": {"a": {"number": "many"}}}]}, "a number must be one"),
+        ({"learners": [{"method": "zero-r", "parameters": {"a": {"tuple": 3}}}]}, "a tuple must be a list"),
+        ({"learners": [{"method": "zero-r", "parameters": {"a": {"array": ["x"], "dtype": "f8"}}}]}, "an array must"),
+        ({"learners": [{"method": "cart-classifier", "search": {"space": [5]}}]}, "'space' must name"),
+        (
+            {"learners": [{"class": "sklearn.ensemble.BaggingClassifier", "parameters": {"estimator": 5}}]},
+            "'BaggingClassifier' cannot be used",
+        ),
+        ({"metrics": 5}, "'metrics' .* must be a list of names"),
+        ({"metrics": [[1]]}, "'metrics' .* must be a list of names"),
+        ({"data": {**DATA, "drop": 5}}, "'data.drop' .* must be a list"),
+        ({"data": {**DATA, "roles": [5]}}, "'data.roles' .* must be a table"),
+        ({"data": {**DATA, "read": "x"}}, "'data.read' .* must be a table"),
+        ({"data": {**DATA, "source": "a.csv", "read": {"delimter": ","}}}, "'data.read.delimter' is not known"),
+        ({"data": {**DATA, "source": "a.csv", "read": {"delimiter": 5}}}, "'data.read.delimiter' must be text; got 5"),
+    ],
+)
+def test_a_value_of_another_kind_is_told_in_one_sentence_as_wrong_usage(tmp_path, parts, told):
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({"data": DATA, "design": {"name": "3-fold"}} | parts))
+    with pytest.raises(UsageError, match=told) as raised:
+        Plan.load(file)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"data": {"source": "iris", "target": "species"}, "metrics": ' + "[" * 120 + "]" * 120 + "}",
+        '{"data": ' + '{"a": ' * 120 + "1" + "}" * 121,
+    ],
+)
+def test_a_plan_nested_without_end_is_refused(tmp_path, text):
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(UsageError, match="more than 100 deep"):
+        Plan.load(tmp_path / "p.json")
+    (tmp_path / "p.toml").write_text("a = " + "[" * 100_000)
+    with pytest.raises(UsageError, match="more than 100 deep"):
+        Plan.load(tmp_path / "p.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"metrics": ["roc_auc"], "metrics": ["accuracy"], "data": {"source": "iris", "target": "species"}}',
+        '{"data": {"source": "iris", "target": "species"}, "learners": [{"parameters": {"metrics": 1, "metrics": 1}}]}',
+    ],
+)
+def test_a_key_given_twice_is_named(tmp_path, text):
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(UsageError, match="key 'metrics' is given twice"):
+        Plan.load(tmp_path / "p.json")
+
+
+@pytest.mark.parametrize("ending", ["json", "toml"])
+def test_a_byte_order_mark_is_no_part_of_a_plan(tmp_path, ending):
+    plan = Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold")
+    file = plan.save(tmp_path / f"p.{ending}")
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert Plan.load(file) == plan
+
+
 def test_a_plan_whose_table_is_not_there_is_told_in_one_sentence_as_bad_data(tmp_path):
     (tmp_path / "p.toml").write_text('[data]\nsource = "nowhere.csv"\ntarget = "species"\n')
     with pytest.raises(DataError, match="does not exist"):

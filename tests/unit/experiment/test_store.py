@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 
 import numpy as np
@@ -347,3 +348,36 @@ def test_a_look_whose_settings_are_damaged_still_counts(tmp_path):
         store._connection.execute("UPDATE looks SET settings = '[\"a'")
         assert [look["settings"] for look in store.looks()] == ["[]"]
         assert "1 look at rows cannot be read" in store.damage()[0]
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_store_that_may_only_be_read_says_so_and_what_to_do(tmp_path, monkeypatch, folder):
+    """SQLite says "unable to open database file" of a folder that takes no journal: not a word of what to do."""
+    path = tmp_path / "s"
+    with Store(path) as store:
+        store.begin_run(RUN, "ab")
+
+    def refuse(*_, **__):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda asked, _: folder and os.fspath(asked) == str(tmp_path))
+        patch.setattr(sqlite3, "connect", refuse)
+        where = "is read-only" if folder else "lies in a folder that is read-only"
+        with pytest.raises(DataError, match=f"{where}, and .*; make it writable, or copy the folder") as raised:
+            Store(path)
+        assert "unable" not in str(raised.value)
+        if not folder:
+            with pytest.raises(DataError, match="cannot be made: its folder is read-only"):
+                Store(tmp_path / "new")
+        with pytest.raises(DataError, match="unable to open"):
+            Store(path, read_only=True)
+
+
+def test_a_file_that_sqlite_may_not_write_is_called_read_only(tmp_path, monkeypatch):
+    path, connect = tmp_path / "s", sqlite3.connect
+    with Store(path) as store:
+        store.begin_run(RUN, "ab")
+    monkeypatch.setattr(sqlite3, "connect", lambda place, **more: connect(f"file:{place}?mode=ro", uri=True, **more))
+    with Store(path) as store, pytest.raises(DataError, match="is read-only, and this has to write in it"):
+        store.forget(["r1"])
