@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -65,17 +66,24 @@ class Members(Kind):
 
 
 def named_members(given: Iterable[Any]) -> list[tuple[str, Any]]:
-    """Members with distinct names: those given, or made from the classes.
+    """Members with their names: those given, or distinct ones made from the classes.
 
     >>> from sklearn.tree import DecisionTreeClassifier as Tree
     >>> [name for name, _ in named_members([Tree(), Tree(max_depth=1), ("forest", Tree())])]
     ['decisiontreeclassifier', 'decisiontreeclassifier-2', 'forest']
     """
+    listed = list(given)
     named: list[tuple[str, Any]] = []
-    for one in given:
-        name, estimator = one if isinstance(one, tuple) else (type(one).__name__.lower(), one)
-        taken = [other for other, _ in named if other == name or other.startswith(f"{name}-")]
-        named.append((f"{name}-{len(taken) + 1}" if taken else name, estimator))
+    taken = {one[0] for one in listed if isinstance(one, tuple)}
+    for one in listed:
+        if isinstance(one, tuple):
+            named.append((one[0], one[1]))
+            continue
+        base = type(one).__name__.lower()
+        numbered = (f"{base}-{k}" for k in itertools.count(2))
+        name = next(name for name in itertools.chain([base], numbered) if name not in taken)
+        taken.add(name)
+        named.append((name, one))
     return named
 
 

@@ -286,6 +286,19 @@ class NamedMembers(_BaseComposition, Combiner):
     def _members(self) -> list[tuple[str, Any]]:
         return named_members(self._default_members() if self.estimators is None else self.estimators)
 
+    def _check_members(self) -> None:
+        super()._check_members()
+        names = [name for name, _ in self._members()]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'estimators'",
+                "must give each member a name of its own",
+                f"got '{plain(twice)}' {names.count(twice)} times",
+                "rename one of them",
+            )
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, and with `deep` those of the members by `name__parameter`."""
         return self._get_params("estimators", deep=deep)

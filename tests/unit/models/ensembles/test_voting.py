@@ -8,9 +8,9 @@ from sklearn.ensemble import VotingClassifier as PeerVoting
 from sklearn.ensemble import VotingRegressor as PeerNumbers
 from sklearn.model_selection import KFold
 
-from assay.base import AssayError
+from assay.base import AssayError, ParameterError
 from assay.models.bayes import NaiveBayes
-from assay.models.ensembles import StackingClassifier, VotingClassifier, VotingRegressor
+from assay.models.ensembles import Cascade, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from assay.models.ensembles.vote_rules import RULES
 from assay.models.linear import LeastSquares, LogisticRegression, Perceptron, Ridge
 from assay.models.trees import CartClassifier, CartRegressor
@@ -91,6 +91,33 @@ def test_bad_weights_are_refused_in_one_sentence():
     for weights, rule in (([1.0], "mean"), ([1, -1, 0], "mean"), (["a", "b", "c"], "mean"), ([1, 1, 1], "maximum")):
         with pytest.raises(AssayError, match="parameter 'weights' must"):
             VotingClassifier(estimators=MEMBERS, weights=weights, rule=rule).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [VotingClassifier, VotingRegressor, StackingClassifier, StackingRegressor, Cascade],
+    ids=lambda c: c.__name__,
+)
+def test_two_members_of_one_name_are_refused(made):
+    X, y = numbers(60) if "Regressor" in made.__name__ else labels(n=60, classes=2)
+    one = CartRegressor() if "Regressor" in made.__name__ else NaiveBayes()
+    model = made(estimators=[("a", one), ("b", one), ("a", one)])
+    told = f"{made.__name__}: parameter 'estimators' must give each member a name of its own; got 'a' 2 times; rename"
+    with pytest.raises(ParameterError, match=told):
+        model.fit(X, y)
+    with pytest.raises(ParameterError, match=told):
+        list(model.fit_folds(X, y, [(np.arange(40), np.arange(40, 60))]))
+
+
+def test_members_without_names_keep_clear_of_given_ones():
+    X, y = labels(n=60, classes=2)
+    bayes = NaiveBayes
+    for members, names in (
+        ([("a-2", bayes()), ("a", bayes())], ["a-2", "a"]),
+        ([bayes(), ("naivebayes", bayes()), bayes()], ["naivebayes-2", "naivebayes", "naivebayes-3"]),
+        ([bayes(), bayes(), ("naivebayes-2", bayes())], ["naivebayes", "naivebayes-3", "naivebayes-2"]),
+    ):
+        assert VotingClassifier(estimators=members).fit(X, y).names_ == names
 
 
 def test_members_parameters_are_reached_by_name_and_missing_classes_of_folds_are_handled():
