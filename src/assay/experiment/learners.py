@@ -213,17 +213,28 @@ def settle_learners(given: Any, task: str, seed: int, tune: Any = None) -> tuple
                     way_out="list it once, change a parameter or give it another name",
                 )
             number = next(k for k in itertools.count(2) if all(o.id != f"{learner.id}-{k}" for o in settled))
-            title = learner.title
-            if any(other.title == title for other in settled):
-                title = f"{title} {number}"
-            learner = replace(learner, id=f"{learner.id}-{number}", title=title)
+            learner = replace(learner, id=f"{learner.id}-{number}")
         _check_parameters(learner)
         settled.append(learner)
     if not settled:
         raise ParameterError(
             "Plan", "parameter 'learners'", "must name at least one learner", way_out="`assay methods` lists them"
         )
-    return tuple(settled)
+    return tuple(_titled_apart(settled))
+
+
+def _titled_apart(learners: list[Learner]) -> list[Learner]:
+    """Learners under titles of their own, by which tables and sentences call them: names that the user gave stay."""
+    taken = {learner.title for learner in learners if learner.title == learner.name}
+    apart = []
+    for learner in learners:
+        if learner.title != learner.name:
+            numbered = (f"{learner.title} {k}" for k in itertools.count(2))
+            title = next(title for title in itertools.chain([learner.title], numbered) if title not in taken)
+            taken.add(title)
+            learner = replace(learner, title=title)
+        apart.append(learner)
+    return apart
 
 
 def _check_parameters(learner: Learner) -> None:
@@ -339,6 +350,7 @@ def _preset(entry: Entry) -> Learner:
 
 def _named(name: str, learner: Learner) -> Learner:
     """The learner under a name of the user's."""
+    name = name.strip()  # "a" and "a " would look the same
     if not re.fullmatch(r"[\w .+-]{1,60}", name):
         raise ParameterError(
             "Plan", f"the name '{plain(name)}'", "must be 1 to 60 letters, digits, spaces, dots, + or -"

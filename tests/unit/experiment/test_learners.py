@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from assay import compare
+from assay.base.errors import ParameterError
 from assay.data import load_dataset
 from assay.experiment.learners import settle_learners
 from assay.models.bayes import NaiveBayes
@@ -30,3 +32,24 @@ def test_combiners_of_any_members_run_on_a_mixed_table():
     }
     results = compare(frame, "churned", learners, design="3-fold")
     assert not results.comparison.left_out and len(results.comparison.summary) == 3
+
+
+def test_learners_of_one_title_are_told_apart():
+    """Tables and sentences call learners by their titles: a name of the user's stays, the other one gets a number."""
+    other = type("DecisionTreeClassifier", (DecisionTreeClassifier,), {"__module__": "elsewhere"})
+    for given, titles in (
+        ([DecisionTreeClassifier(), other()], ["DecisionTreeClassifier", "DecisionTreeClassifier 2"]),
+        (["one-r", ("OneR", "zero-r")], ["OneR 2", "OneR"]),
+        ([("OneR", "zero-r"), "one-r", ("OneR 2", "naive-bayes")], ["OneR", "OneR 3", "OneR 2"]),
+    ):
+        settled = settle_learners(given, "classify", 0)
+        assert [learner.title for learner in settled] == titles
+        assert len({learner.id for learner in settled}) == len(given)
+
+
+def test_names_that_look_the_same_are_the_same():
+    assert settle_learners([(" a ", "zero-r")], "classify", 0)[0].id == "a"
+    with pytest.raises(ParameterError, match="'a' is listed twice"):
+        settle_learners([("a", "zero-r"), ("a ", "one-r")], "classify", 0)
+    with pytest.raises(ParameterError, match="must be 1 to 60 letters"):
+        settle_learners([(" ", "zero-r")], "classify", 0)
