@@ -166,6 +166,29 @@ def test_a_learner_behind_guessing_is_no_bet():
     assert told["reason"].endswith("which has the best score.") and "bet" not in str(results)
 
 
+@pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
+@pytest.mark.parametrize("learners", [["one-r", "naive-bayes"], ["zero-r", "one-r", "naive-bayes"]])
+def test_the_best_bet_on_noise_never_lies_behind_the_baseline(metric, learners):
+    """What the sentence says against what guessing scores, on tables of noise on which it wins and loses."""
+    outcomes = set()
+    for seed, rows in enumerate((100, 120, 200, 300)):
+        draw = np.random.default_rng(seed)
+        table = pl.DataFrame({"a": draw.normal(size=rows), "b": draw.normal(size=rows)}).with_columns(
+            y=pl.Series(draw.choice(["x", "y", "z"], size=rows, p=[0.45, 0.3, 0.25]))
+        )
+        plan = Plan(table, "y", learners=learners, design="5-fold", metrics=[metric], random_state=seed)
+        results = run(plan, views=False)
+        guess = run(Plan(table, "y", learners=["zero-r"], design="5-fold", metrics=[metric], random_state=seed))
+        baseline = guess.comparison.summary["zero-r"]["mean"]
+        told, summary = results.comparison.recommendation, results.comparison.summary
+        top = max(summary[name]["mean"] for name in learners if name != "zero-r")
+        bet = "the best bet" in told["reason"]
+        assert not bet or top >= baseline
+        assert not told["id"] or summary[told["id"]]["mean"] >= baseline - 1e-12
+        outcomes.add("bet" if bet else "behind" if top < baseline else "other")
+    assert outcomes & ({"behind"} if metric == "accuracy" else {"bet", "other"}), outcomes
+
+
 def test_undecided_against_guessing_keeps_the_best_bet_and_no_better_keeps_guessing():
     """Undecided is not equal: a linear truth on few rows stays with its learner, and the sentence says so."""
     draw = np.random.default_rng(13)
