@@ -94,6 +94,7 @@ class Scan:
             if widen and self._plans.get(column, ColumnPlan("")).kind == "whole":
                 self._plans[column] = replace(self._plans[column], kind="number")
             self._types[column] = pl.Float64() if widen else found.dtype
+        self._wide = {n for n in self._types if sample[n].dtype.is_integer() and self._types[n] == pl.String}
         self._labels = {
             column: set(role.order or table.frame[column].drop_nulls().unique().to_list())
             for column, role in table.roles.items()
@@ -289,6 +290,10 @@ class Scan:
     def _cast(self, series: pl.Series, wanted: pl.DataType, piece: Piece) -> pl.Series:
         if series.null_count() == series.len():
             return pl.Series(series.name, [None] * series.len(), dtype=wanted)
+        if self._columnar and series.dtype == pl.Boolean and wanted.is_numeric():
+            return series.cast(wanted)  # as where parts are read whole
+        if series.dtype == pl.Int64 and series.name in self._wide:
+            return series.cast(wanted)  # whole numbers, of which others are too large for 64 bits with a sign
         if series.dtype == pl.String and wanted.is_numeric():
             # Numbers and words in one piece arrive as text; the words are what does not fit.
             cast = series.cast(wanted, strict=False)

@@ -216,3 +216,28 @@ def test_parquet_files_that_differ_in_which_columns_are_text_are_refused(tmp_pat
     pl.DataFrame({"x": ["a", "b"]}).write_parquet(tmp_path / "b.parquet")
     with pytest.raises(DataError, match=r"b\.parquet.*has text in column 'x', which has numbers in the first file"):
         scan_table(tmp_path / "*.parquet")
+
+
+@pytest.mark.parametrize("small", [pl.UInt64, pl.Int8])
+def test_whole_numbers_too_large_for_a_sign_make_their_column_labels_in_every_part(small, tmp_path):
+    pl.DataFrame({"key": [3, 1, 2], "y": [1.0, 2.0, 3.0]}, schema_overrides={"key": small}).write_parquet(
+        tmp_path / "0.parquet"
+    )
+    pl.DataFrame({"key": [2**64 - 1, 4], "y": [1.0, 2.0]}, schema_overrides={"key": pl.UInt64}).write_parquet(
+        tmp_path / "1.parquet"
+    )
+    pattern = str(tmp_path / "*.parquet")
+    read = pl.concat([table.frame for table in scan_table(pattern, batch_rows=2)])
+    assert read["key"].to_list() == ["3", "1", "2", str(2**64 - 1), "4"]
+    assert read.equals(read_table(pattern).frame)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_true_is_one_where_other_parts_have_numbers(first, tmp_path):
+    parts = [{"flag": [True, False, None]}, {"flag": [3, 0]}]
+    for number, part in enumerate((parts[first], parts[1 - first])):
+        pl.DataFrame({**part, "y": [1.0] * len(part["flag"])}).write_parquet(tmp_path / f"{number}.parquet")
+    pattern = str(tmp_path / "*.parquet")
+    read = pl.concat([table.frame for table in scan_table(pattern)])
+    assert sorted(read["flag"].drop_nulls()) == [0, 0, 1, 3]
+    assert read["flag"].to_list() == read_table(pattern).frame["flag"].to_list()
