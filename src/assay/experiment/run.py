@@ -284,7 +284,8 @@ def _trusted(plan: Plan, unit: Unit, value: dict[str, Any] | None) -> dict[str, 
     """A value of the store with the metrics of the plan; None where it is not what this unit would have left."""
     if value is None:
         return None
-    arrays = value.pop(ARRAYS, None)
+    # Two repetitions may deal the same fold of groups, which is one row of the store for both units.
+    arrays, value = value.get(ARRAYS), {name: held for name, held in value.items() if name != ARRAYS}
     try:
         kind = _TrialRow if unit.trial is not None else _ViewRow if unit.split is None else _FoldRow
         msgspec.convert(value, kind)

@@ -56,7 +56,7 @@ def _design(cells: np.ndarray, nominal: np.ndarray, others: list[int]) -> np.nda
             parts.append((column[:, None] == kept[None, :]).astype(np.float64))
             continue
         missing = np.isnan(column)
-        centre = column[~missing].mean() if not missing.all() else 0.0
+        centre = np.asarray(column[~missing].mean() if not missing.all() else 0.0)
         filled = np.where(missing, centre, column) - centre
         size = np.abs(filled).max()
         filled = filled / size if varies(size, centre) else np.zeros_like(filled)  # before squares, which may overflow

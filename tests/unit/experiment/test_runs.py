@@ -404,3 +404,19 @@ def test_fresh_leaves_a_store_of_a_later_schema_or_another_program_as_it_is(tmp_
         code, _, err = _stored(tmp_path, *more)
         assert code == 3 and said in err
     assert path.read_bytes() == before and not list(tmp_path.glob("store-*"))
+
+
+def test_repetitions_that_deal_the_same_fold_of_groups_are_all_told(tmp_path):
+    """Few groups in many folds: some folds of two repetitions hold the same rows, and are one row of the store."""
+    rows = np.arange(40)
+    frame = pl.DataFrame({"x": rows / 3, "z": (rows * 7) % 11, "g": rows // 10, "y": ["a", "b"] * 20})
+    frame.write_csv(tmp_path / "t.csv")
+    plan = Plan(read_table(tmp_path / "t.csv"), "y", groups="g", learners=["zero-r", "naive-bayes"], design="3x4", metrics="accuracy")
+    folds = {(split.train.tobytes(), split.test.tobytes()) for split in plan.splits}
+    assert len(folds) == 4 < len(plan.splits) == 12
+    first = run(plan, store=tmp_path / "s", views=False)
+    (kept,) = stored_runs(tmp_path / "s")
+    again = load_results(kept)
+    assert [learner.error for learner in again.learners] == [None, None]
+    assert again.to_dict()["learners"] == first.to_dict()["learners"]
+    assert run(plan, store=tmp_path / "s", views=False).reused == 24
