@@ -411,7 +411,14 @@ def test_repetitions_that_deal_the_same_fold_of_groups_are_all_told(tmp_path):
     rows = np.arange(40)
     frame = pl.DataFrame({"x": rows / 3, "z": (rows * 7) % 11, "g": rows // 10, "y": ["a", "b"] * 20})
     frame.write_csv(tmp_path / "t.csv")
-    plan = Plan(read_table(tmp_path / "t.csv"), "y", groups="g", learners=["zero-r", "naive-bayes"], design="3x4", metrics="accuracy")
+    plan = Plan(
+        read_table(tmp_path / "t.csv"),
+        "y",
+        groups="g",
+        learners=["zero-r", "naive-bayes"],
+        design="3x4",
+        metrics="accuracy",
+    )
     folds = {(split.train.tobytes(), split.test.tobytes()) for split in plan.splits}
     assert len(folds) == 4 < len(plan.splits) == 12
     first = run(plan, store=tmp_path / "s", views=False)
