@@ -47,3 +47,14 @@ def entry(monkeypatch):
 @pytest.mark.parametrize("check", CLAIMS, ids=lambda check: check.__name__)
 def test_the_method_of_the_guide_proves_its_claims(check, entry):
     check(entry)
+
+
+def test_a_false_claim_of_the_guide_would_be_noticed(entry):
+    """Both files of claims are tried, and a claim turned round fails in one of them."""
+    assert len(CLAIMS) > 10 and {check.__module__ for check in CLAIMS} == {
+        test_table_claims.__name__,
+        test_learner_claims.__name__,
+    }
+    check = test_learner_claims.test_probabilities_are_probabilities_exactly_if_claimed
+    with pytest.raises(AssertionError):
+        check(dataclasses.replace(entry, probabilities=not entry.probabilities))
