@@ -1,3 +1,9 @@
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "assay/common/lanes.hpp"
 #include "assay/common/panels.hpp"
 #include "assay/common/random.hpp"
@@ -80,6 +86,63 @@ TEST("chunks cover every row once, for any number of threads") {
         });
         for (int times : seen) CHECK(times == 1);
     }
+}
+
+TEST("an error in a chunk reaches who asked, and the threads go on working") {
+    for (int threads : {1, 2, 4}) {
+        for (index_t bad : {index_t{0}, index_t{7}, index_t{63}}) {
+            std::string said;
+            try {
+                parallel_chunks(64, 1, threads, [&](index_t c, index_t, index_t) {
+                    if (c == bad) throw std::runtime_error("chunk " + std::to_string(c));
+                });
+            } catch (const std::runtime_error& error) {
+                said = error.what();
+            }
+            CHECK(said == "chunk " + std::to_string(bad));
+        }
+        std::atomic<int> done{0};
+        parallel_chunks(64, 1, threads, [&](index_t, index_t, index_t) { ++done; });
+        CHECK(done == 64);
+    }
+}
+
+TEST("numbers of threads stay below the team, and a region inside of a region is one thread's own") {
+    std::vector<std::atomic<int>> inside(3);
+    std::atomic<bool> shared{false}, beyond{false};
+    parallel_chunks(50, 1, 3, [&](index_t, index_t, index_t) {
+        const int outer = thread_number();
+        if (outer < 0 || outer >= 3) {
+            beyond = true;
+            return;
+        }
+        if (++inside[static_cast<std::size_t>(outer)] > 1) shared = true;
+        parallel_chunks(8, 1, 3, [&](index_t, index_t, index_t) {
+            if (thread_number() != 0) beyond = true;
+        });
+        if (thread_number() != outer) beyond = true;
+        --inside[static_cast<std::size_t>(outer)];
+    });
+    CHECK(!shared);
+    CHECK(!beyond);
+}
+
+TEST("regions that several threads ask for at once are each done once") {
+    std::atomic<index_t> wrong{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 4; ++caller)
+        callers.emplace_back([&] {
+            for (int again = 0; again < 200; ++again) {
+                std::vector<index_t> sums(37, 0);
+                parallel_chunks(370, 10, 3, [&](index_t c, index_t begin, index_t end) {
+                    for (index_t i = begin; i < end; ++i) sums[static_cast<std::size_t>(c)] += i;
+                });
+                for (index_t c = 0; c < 37; ++c)
+                    if (sums[static_cast<std::size_t>(c)] != 100 * c + 45) ++wrong;
+            }
+        });
+    for (std::thread& caller : callers) caller.join();
+    CHECK(wrong == 0);
 }
 
 TEST("eight lanes compute alike in vectors of every width, at addresses of any alignment") {

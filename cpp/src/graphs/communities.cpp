@@ -297,7 +297,7 @@ private:
     };
 
     // Each thread has a tally of its own, which is empty between communities.
-    Tally<Weight>& own_tally() { return tallies_[tallies_.size() > 1 ? at(omp_get_thread_num()) : 0]; }
+    Tally<Weight>& own_tally() { return tallies_[tallies_.size() > 1 ? at(thread_number()) : 0]; }
 
     // Parts of a level that are worked on side by side; their number depends on the level alone.
     static index_t shares(const Level<Weight>& level) { return level.n < 8192 ? 1 : 8; }

@@ -1,7 +1,5 @@
 #include "assay/tables/coded_columns.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -108,7 +106,7 @@ void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categ
         work.spare.reserve(static_cast<std::size_t>(n));
     }
     parallel_chunks(d, columns_per_task, static_cast<int>(works.size()), [&](index_t, index_t first, index_t last) {
-        Work& work = works[static_cast<std::size_t>(omp_get_thread_num()) % works.size()];
+        Work& work = works[static_cast<std::size_t>(thread_number()) % works.size()];
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = first; j < last; ++j) {
                 const double cell = cells(i, j);

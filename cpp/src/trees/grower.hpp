@@ -238,7 +238,7 @@ private:
         std::vector<Split> found(features.size());
         parallel_chunks(static_cast<index_t>(features.size()), 1, threads_, [&](index_t c, index_t, index_t) {
             take(node, totals, features[static_cast<std::size_t>(c)],
-                 scratch_[static_cast<std::size_t>(omp_get_thread_num())], found[static_cast<std::size_t>(c)]);
+                 scratch_[static_cast<std::size_t>(thread_number())], found[static_cast<std::size_t>(c)]);
         });
         for (Split& one : found)
             if (one.found() && one.candidate.better_than(best.candidate)) best = std::move(one);
@@ -674,7 +674,7 @@ private:
             return;
         }
         parallel_chunks(static_cast<index_t>(active.size()), 1, threads_, [&](index_t c, index_t, index_t) {
-            one(active[static_cast<std::size_t>(c)], scratch_[static_cast<std::size_t>(omp_get_thread_num())]);
+            one(active[static_cast<std::size_t>(c)], scratch_[static_cast<std::size_t>(thread_number())]);
         });
     }
 

@@ -337,7 +337,7 @@ private:
             return;
         }
         parallel_chunks(static_cast<index_t>(n_columns), 1, threads_, [&](index_t s, index_t, index_t) {
-            work(static_cast<std::size_t>(s), scratch_[static_cast<std::size_t>(omp_get_thread_num())]);
+            work(static_cast<std::size_t>(s), scratch_[static_cast<std::size_t>(thread_number())]);
         });
     }
 
