@@ -14,8 +14,9 @@
 namespace assay {
 namespace {
 
-// How long a thread looks for what it waits for before it sleeps: about what waking it up costs.
-constexpr std::chrono::microseconds patience{100};
+// How long a thread looks for what it waits for before it sleeps: longer than most steps between two parallel loops of a
+// kernel take. It lets others run meanwhile, so that a thread of another program or of BLAS that has work need not wait.
+constexpr std::chrono::microseconds patience{500};
 
 thread_local bool inside = false;
 thread_local int number = 0;
@@ -42,6 +43,7 @@ bool soon(Until&& until) {
             __builtin_ia32_pause();
 #endif
         }
+        std::this_thread::yield();
     } while (std::chrono::steady_clock::now() < end);
     return until();
 }

@@ -1,6 +1,7 @@
 """How many threads a kernel may use.
 
-The kernels run on OpenMP, so `OMP_NUM_THREADS`, joblib's limits and `threadpoolctl.threadpool_limits` hold.
+The kernels have threads of their own and take as many as OpenMP would, so `OMP_NUM_THREADS`, joblib's limits and
+`threadpoolctl.threadpool_limits` hold.
 """
 
 from __future__ import annotations
@@ -24,8 +25,13 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@functools.cache
+def _blas() -> list[Any]:
+    return _controller().select(user_api="blas").lib_controllers
+
+
 _lock = threading.Lock()
-_limits: list[Any] = []
+_limits: list[tuple[Any, int]] = []
 _inside = 0
 
 
@@ -50,7 +56,9 @@ def one_blas_thread() -> Iterator[None]:
     global _inside
     with _lock:
         if _inside == 0:
-            _limits.append(_controller().limit(limits=1, user_api="blas"))
+            for library in _blas():
+                _limits.append((library, library.get_num_threads()))
+                library.set_num_threads(1)
         _inside += 1
     try:
         yield
@@ -58,7 +66,9 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
-                _limits.pop().restore_original_limits()
+                while _limits:
+                    library, threads = _limits.pop()
+                    library.set_num_threads(threads)
 
 
 def one_kernel_thread() -> contextlib.AbstractContextManager[object]:

@@ -26,12 +26,18 @@ square of the one before.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from ..base.threads import one_blas_thread
+
 _LEAST_DAMPING = 1e-8
+# Up to so many unknowns a system is solved on one thread: those of BLAS, which spin between two steps, cost more there
+# than they save, and on a busy machine a hundred times as much.
+_SMALL = 512
 
 
 @dataclass
@@ -88,21 +94,22 @@ def damped_newton(
 ) -> End[SomePoint]:
     """Steps from `point` until the verdict, the limit, or a slope that is `negligible` beside the objective."""
     damping = 0.0
-    for n_iter in range(1, max_iter + 1):
-        step = search.step(point, damping)
-        slope = search.slope(point, step)
-        verdict = search.verdict(point, step, slope, damping)
-        if verdict is not None:
-            return End(point, step if verdict == "converged" else None, verdict, n_iter)
-        for halved in range(halvings if np.isfinite(slope) else 0):
-            length = 0.5**halved
-            reached = search.at(point.coefficients + length * step)
-            if reached.value <= point.value + 1e-4 * length * slope:
-                search.moved(length, damping)
-                point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
-                break
-        else:
-            if -slope <= negligible * abs(point.value) or damping > most_damping:
-                return End(point, None, search.stuck(point), n_iter)
-            damping = max(_LEAST_DAMPING, 100.0 * damping)
-    return End(point, None, "max_iter", max_iter)
+    with one_blas_thread() if point.coefficients.size <= _SMALL else contextlib.nullcontext():
+        for n_iter in range(1, max_iter + 1):
+            step = search.step(point, damping)
+            slope = search.slope(point, step)
+            verdict = search.verdict(point, step, slope, damping)
+            if verdict is not None:
+                return End(point, step if verdict == "converged" else None, verdict, n_iter)
+            for halved in range(halvings if np.isfinite(slope) else 0):
+                length = 0.5**halved
+                reached = search.at(point.coefficients + length * step)
+                if reached.value <= point.value + 1e-4 * length * slope:
+                    search.moved(length, damping)
+                    point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
+                    break
+            else:
+                if -slope <= negligible * abs(point.value) or damping > most_damping:
+                    return End(point, None, search.stuck(point), n_iter)
+                damping = max(_LEAST_DAMPING, 100.0 * damping)
+        return End(point, None, "max_iter", max_iter)
