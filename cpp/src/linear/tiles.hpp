@@ -77,7 +77,7 @@ ASSAY_INLINE double sum_lanes(const typename Lanes<W>::type& sum) {
         return sum[0] + sum[1];
     } else {
         using half = typename Lanes<W / 2>::type;
-        half low, high;
+        half low{}, high{};
 #pragma GCC unroll 4
         for (int v = 0; v < W / 2; ++v) {
             low[v] = sum[v];
