@@ -48,11 +48,11 @@ nb::dict run_descent(const nb::object& table, const Column& target, const Column
     require(static_cast<index_t>(theta.shape(1)) == x.x.cols + 1 && velocity.shape(0) == theta.shape(0) &&
                 velocity.shape(1) == theta.shape(1),
             kernel, "theta and velocity must be outputs x (columns + 1)");
-    require(schedule >= 0 && schedule <= 4, kernel, "no such schedule");
+    require(schedule >= 0 && schedule <= static_cast<int>(StepRule::adaptive), kernel, "no such schedule");
     const std::size_t outputs = theta.shape(0), width = theta.shape(1);
     const DescentData data = descent_data(kernel, x, target, weights, rows, validation,
                                           static_cast<index_t>(outputs), intercept, loss, parameter);
-    const DescentOptions options{max_epochs, batch_size, static_cast<DescentSchedule>(schedule), eta0, power, decay,
+    const DescentOptions options{max_epochs, batch_size, {static_cast<StepRule>(schedule), eta0, power, decay},
                                  momentum, nesterov, l1, l2, tol, patience, by_gradient, keep_best, shuffle, keep_path,
                                  key, threads};
     DescentState state{copy_of(theta), copy_of(velocity), updates, epochs};

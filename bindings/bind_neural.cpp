@@ -51,13 +51,13 @@ nb::dict run_epochs(const Table& x, const Table& target, const Column& weights, 
     data.validation = view(validation);
     const auto size = static_cast<std::size_t>(net.size());
     require(solver >= 0 && solver <= static_cast<int>(MlpSolver::adam), kernel, "no such solver");
-    require(schedule >= 0 && schedule <= static_cast<int>(MlpSchedule::adaptive), kernel, "no such schedule");
+    require(schedule >= 0 && schedule <= static_cast<int>(StepRule::adaptive), kernel, "no such schedule");
     require(theta.shape(0) == size && first.shape(0) == size &&
                 (second.shape(0) == size || static_cast<MlpSolver>(solver) == MlpSolver::sgd),
             kernel, "theta and its moments must have one value per weight");
     require(dropout >= 0.0 && dropout < 1.0, kernel, "dropout must be in [0, 1)");
-    const MlpOptions options{static_cast<MlpSolver>(solver), max_epochs, batch_size, static_cast<MlpSchedule>(schedule),
-                             eta0, power, decay, momentum, nesterov, beta1, beta2, epsilon, l1, l2, dropout, tol, patience,
+    const MlpOptions options{static_cast<MlpSolver>(solver), max_epochs, batch_size, {static_cast<StepRule>(schedule), eta0, power, decay},
+                             momentum, nesterov, beta1, beta2, epsilon, l1, l2, dropout, tol, patience,
                              shuffle, key, threads};
     MlpState<T> state{theta.data(), first.data(), second.data(), updates, epochs};
     MlpHistory history = without_gil([&] { return mlp_epochs<T>(net, data, options, state); });

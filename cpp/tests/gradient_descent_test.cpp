@@ -64,7 +64,7 @@ TEST("one full step moves by the finite-difference gradient of the objective, fo
         const Rows rows(157, 11, classes);
         const DescentData data = rows.data(loss, outputs);
         DescentOptions options;
-        options.eta0 = 1e-3;
+        options.steps.eta0 = 1e-3;
         options.l2 = 0.2;
         const DescentState start = state_of(outputs, rows.p, 7);
         DescentState moved = start;
@@ -77,7 +77,7 @@ TEST("one full step moves by the finite-difference gradient of the objective, fo
                 value[side] = descend(data, options, shifted).objective[0];
             }
             const double slope = (value[1] - value[0]) / 2e-6;
-            CHECK_NEAR((start.theta[c] - moved.theta[c]) / options.eta0, slope, 2e-6 * (1.0 + std::abs(slope)));
+            CHECK_NEAR((start.theta[c] - moved.theta[c]) / options.steps.eta0, slope, 2e-6 * (1.0 + std::abs(slope)));
         }
     }
 }
@@ -102,7 +102,7 @@ TEST("full batches give the same bits for any number of threads, and small ones 
 
 TEST("a fused stochastic epoch equals batches of one row to rounding") {
     const Rows rows(300, 6, 0);
-    DescentOptions options{.max_epochs = 3, .batch_size = 1, .schedule = DescentSchedule::invscaling, .eta0 = 0.01,
+    DescentOptions options{.max_epochs = 3, .batch_size = 1, .steps = {StepRule::invscaling, 0.01},
                            .l1 = 0.02, .l2 = 0.1};
     DescentState fused = state_of(1, rows.p, 0), plain = fused;
     descend(rows.data(Loss::squared_error, 1), options, fused);
@@ -134,7 +134,7 @@ TEST("descent below 2 / L converges and above it diverges, with finite parameter
         DescentOptions options;
         options.max_epochs = 5000;
         options.tol = 1e-8;
-        options.eta0 = share * limit;
+        options.steps.eta0 = share * limit;
         DescentState state = state_of(1, rows.p, 0);
         const DescentHistory history = descend(data, options, state);
         CHECK(history.status == (share < 1.0 ? DescentStatus::converged : DescentStatus::diverged));

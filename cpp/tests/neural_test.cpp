@@ -88,7 +88,7 @@ TEST("MLP learns xor and scores rows") {
     const std::vector<double> start = weights_of(net);
     std::vector<float> theta(start.begin(), start.end()), first(theta.size()), second(theta.size());
     MlpOptions options;
-    options.max_epochs = 500, options.batch_size = 1, options.eta0 = 0.02;
+    options.max_epochs = 500, options.batch_size = 1, options.steps.eta0 = 0.02;
     MlpState<float> state{theta.data(), first.data(), second.data(), 0, 0};
     mlp_epochs<float>(net, data, options, state);
     std::vector<double> scores(4);

@@ -94,9 +94,9 @@ ASSAY_INLINE void scores_body(const double* t, index_t d, const DiscriminantFold
             less<W>(t, fold.centres + k * d, d, z);
             take_squares<W>(fold.forms + k * d * d, z, d, total);
         } else {
-            const double* slope = fold.forms + k * d;
+            const double* form = fold.forms + k * d;
             for (index_t j = 0; j < d; ++j)
-                for (index_t h = 0; h < halves; ++h) total[h] += slope[j] * Eight<W>::load(z + j * together + h * 8);
+                for (index_t h = 0; h < halves; ++h) total[h] += form[j] * Eight<W>::load(z + j * together + h * 8);
         }
         for (index_t h = 0; h < halves; ++h) total[h].store(scores + k * together + h * 8);
     }

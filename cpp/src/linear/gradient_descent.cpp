@@ -93,15 +93,6 @@ struct Single {
     double eta, scale;     // current step; n / sum w
 };
 
-double step_size(const DescentOptions& options, double updates, double epochs, double eta) {
-    switch (options.schedule) {
-        case DescentSchedule::invscaling: return options.eta0 / std::pow(updates + 1.0, options.power);
-        case DescentSchedule::inverse_time: return options.eta0 / (1.0 + options.decay * epochs);
-        case DescentSchedule::exponential: return options.eta0 * std::exp(-options.decay * epochs);
-        default: return eta;
-    }
-}
-
 ASSAY_INLINE double shrink(double value, double by) {
     return value > by ? value - by : (value < -by ? value + by : 0.0);
 }
@@ -109,7 +100,7 @@ ASSAY_INLINE double shrink(double value, double by) {
 // One epoch of single-row steps without momentum: score and update fused.
 template <class Policy>
 ASSAY_INLINE double single_epoch_with(const Single& s) {
-    if (!s.data.sparse.empty()) return single_epoch_sparse<Policy>(s, step_size);
+    if (!s.data.sparse.empty()) return single_epoch_sparse<Policy>(s);
     const index_t p = s.data.x.cols, width = p + 1, outputs = s.data.outputs;
     double loss = 0.0;
     for (index_t i = 0; i < s.count; ++i) {
@@ -117,7 +108,7 @@ ASSAY_INLINE double single_epoch_with(const Single& s) {
         const double* const x = s.data.x.row(row);
         if (i + rows_ahead < s.count) fetch_row(s.data.x.row(s.rows[i + rows_ahead]), p);
         const double weight = (s.data.weights.empty() ? 1.0 : s.data.weights[row]);
-        const double eta = step_size(s.options, static_cast<double>(s.updates + i),
+        const double eta = s.options.steps.step(static_cast<double>(s.updates + i),
                                      s.epochs + static_cast<double>(i) / static_cast<double>(s.count), s.eta);
         for (index_t k = 0; k < outputs; ++k) s.scores[k] = dot(s.theta + k * width, x, p) + s.theta[k * width + p];
         loss += weight * Policy::row(s.scores, outputs, s.data.target[row], s.data.parameter, s.scores, nullptr);
@@ -182,7 +173,7 @@ public:
         const index_t n = data_.rows.size;
         const index_t size = options_.batch_size <= 0 ? n : std::min(options_.batch_size, n);
         const bool full = size == n && options_.batch_size <= 0;
-        double eta = options_.eta0, best = std::numeric_limits<double>::infinity(), first = best, first_gradient = 0.0;
+        double eta = options_.steps.eta0, best = std::numeric_limits<double>::infinity(), first = best, first_gradient = 0.0;
         index_t waited = 0;
         std::vector<double> best_theta;
         const bool keeps_best = options_.keep_best || data_.validation.size > 0;
@@ -212,7 +203,7 @@ public:
                 best_theta = data_.validation.size > 0 ? state_.theta : before;
             best = std::min(best, watched);
             waited = better ? 0 : waited + 1;
-            const bool adaptive = options_.schedule == DescentSchedule::adaptive, endless = options_.tol < 0.0;
+            const bool adaptive = options_.steps.adaptive(), endless = options_.tol < 0.0;
             if (endless && !adaptive) continue;
             if (full && options_.by_gradient && largest <= options_.tol * first_gradient) {
                 history.status = DescentStatus::converged;
@@ -221,7 +212,7 @@ public:
             if (waited < options_.patience || (options_.by_gradient && full && !adaptive && data_.validation.size == 0))
                 continue;
             waited = 0;
-            if (adaptive && eta / 5.0 > 1e-6 * options_.eta0) {
+            if (adaptive && eta / 5.0 > 1e-6 * options_.steps.eta0) {
                 eta /= 5.0;
                 continue;
             }
@@ -313,7 +304,7 @@ private:
     }
 
     double full_epoch(double eta, double& largest) {
-        const double step = step_size(options_, static_cast<double>(state_.updates), static_cast<double>(state_.epochs), eta);
+        const double step = options_.steps.step(static_cast<double>(state_.updates), static_cast<double>(state_.epochs), eta);
         const bool ahead = options_.nesterov && options_.momentum > 0.0;
         double charge = ahead ? 0.0 : penalty(state_.theta);
         const double loss = take_step(0, data_.rows.size, step, true, largest);
@@ -337,11 +328,11 @@ private:
             loss = single_epoch({data_, order_.data(), n, state_.theta.data(), scores_.data(), options_, state_.updates,
                                  done, eta, static_cast<double>(n) / total_});
             state_.updates += n;
-            last_step_ = step_size(options_, static_cast<double>(state_.updates - 1), done + 1.0, eta);
+            last_step_ = options_.steps.step(static_cast<double>(state_.updates - 1), done + 1.0, eta);
         } else {
             for (index_t begin = 0; begin < n && !interrupted(); begin += size) {
                 const double epochs = done + static_cast<double>(begin) / static_cast<double>(n);
-                const double step = step_size(options_, static_cast<double>(state_.updates), epochs, eta);
+                const double step = options_.steps.step(static_cast<double>(state_.updates), epochs, eta);
                 loss += take_step(begin, std::min(n, begin + size), step, false, largest);
             }
         }

@@ -32,18 +32,18 @@ ASSAY_INLINE double accumulate_sparse(const Batch& b) {
         loss += weight * Policy::row(b.scores, outputs, b.data.target[row], b.data.parameter, b.scores, nullptr);
         if (b.gradient == nullptr) continue;
         for (index_t k = 0; k < outputs; ++k) {
-            const double slope = weight * b.scores[k];
-            if (slope == 0.0) continue;
+            const double derivative = weight * b.scores[k];
+            if (derivative == 0.0) continue;
             double* const gradient = b.gradient + k * width;
-            for (index_t c = x.begin(row); c < x.end(row); ++c) gradient[x.indices[c]] += slope * x.values[c];
-            gradient[p] += slope;
+            for (index_t c = x.begin(row); c < x.end(row); ++c) gradient[x.indices[c]] += derivative * x.values[c];
+            gradient[p] += derivative;
         }
     }
     return loss;
 }
 
-template <class Policy, class Single, class StepSize>
-ASSAY_INLINE double single_epoch_sparse(const Single& s, StepSize step_size) {
+template <class Policy, class Single>
+ASSAY_INLINE double single_epoch_sparse(const Single& s) {
     const SparseMatrix& x = s.data.sparse;
     const index_t p = s.data.x.cols, width = p + 1, outputs = s.data.outputs;
     std::vector<double> last(static_cast<std::size_t>(p), 0.0);  // U when a coefficient was last brought up to date
@@ -66,7 +66,7 @@ ASSAY_INLINE double single_epoch_sparse(const Single& s, StepSize step_size) {
     for (index_t i = 0; i < s.count; ++i) {
         const index_t row = s.rows[i];
         const double weight = s.data.weights.empty() ? 1.0 : s.data.weights[row];
-        const double eta = step_size(s.options, static_cast<double>(s.updates + i),
+        const double eta = s.options.steps.step(static_cast<double>(s.updates + i),
                                      s.epochs + static_cast<double>(i) / static_cast<double>(s.count), s.eta);
         for (index_t c = x.begin(row); c < x.end(row); ++c) {
             double& seen = last[static_cast<std::size_t>(x.indices[c])];

@@ -240,14 +240,14 @@ public:
         MlpHistory history;
         const index_t n = data_.rows.size, batch = std::clamp<index_t>(options_.batch_size, 1, n);
         std::vector<T> best;
-        double least = std::numeric_limits<double>::infinity(), eta = options_.eta0, first = -1.0;
+        double least = std::numeric_limits<double>::infinity(), eta = options_.steps.eta0, first = -1.0;
         index_t stale = 0;
         for (index_t e = 0; e < options_.max_epochs && !interrupted(); ++e) {
             if (options_.shuffle && batch < n) shuffle(state.epochs);
             double loss = 0.0;
             for (index_t begin = 0; begin < n && !interrupted(); begin += batch) {
                 const index_t end = std::min(n, begin + batch);
-                last_ = rate(static_cast<double>(state.updates), static_cast<double>(state.epochs) + static_cast<double>(begin) / static_cast<double>(n), eta);
+                last_ = options_.steps.step(static_cast<double>(state.updates), static_cast<double>(state.epochs) + static_cast<double>(begin) / static_cast<double>(n), eta);
                 weights_.take(state.theta);
                 const double scale = static_cast<double>(n) / (static_cast<double>(end - begin) * total_);
                 loss += run(begin, end, scale, options_.dropout, static_cast<std::uint64_t>(state.updates));
@@ -272,7 +272,7 @@ public:
                 if (!data_.validation.empty()) best.assign(state.theta, state.theta + net_.size());
             }
             if (options_.tol < 0.0 || stale <= options_.patience) continue;
-            if (options_.schedule == MlpSchedule::adaptive && eta > 1e-6 * options_.eta0) {
+            if (options_.steps.adaptive() && eta > 1e-6 * options_.steps.eta0) {
                 eta /= 5.0;
                 stale = 0;
                 continue;
@@ -286,15 +286,6 @@ public:
 
 private:
     double weight_of(index_t row) const { return data_.weights.empty() ? 1.0 : data_.weights[row]; }
-
-    double rate(double updates, double epochs, double eta) const {
-        switch (options_.schedule) {
-            case MlpSchedule::invscaling: return options_.eta0 / std::pow(updates + 1.0, options_.power);
-            case MlpSchedule::inverse_time: return options_.eta0 / (1.0 + options_.decay * epochs);
-            case MlpSchedule::exponential: return options_.eta0 * std::exp(-options_.decay * epochs);
-            default: return eta;
-        }
-    }
 
     void shuffle(std::int64_t epoch) {
         order_.assign(data_.rows.data, data_.rows.data + data_.rows.size);

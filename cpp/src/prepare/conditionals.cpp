@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/losses/softmax.hpp"
+#include "assay/optimise/newton_ascent.hpp"
 #include "assay/statistics/gram.hpp"
 
 namespace assay::prepare {
 namespace {
 
-constexpr double slope_precision = 1.0 / (2.5 * 2.5), intercept_precision = 1.0 / (10.0 * 10.0);
+constexpr double coefficient_precision = 1.0 / (2.5 * 2.5), intercept_precision = 1.0 / (10.0 * 10.0);
 constexpr int most_newton_steps = 25;
 
 ASSAY_INLINE double dot_inline(const double* a, const double* b, index_t n) {
@@ -156,7 +158,7 @@ double leaf_value(const ConditionalView& model, const Design& design, const doub
     return static_cast<double>(std::max_element(scratch, scratch + categories) - scratch);
 }
 
-// The multinomial log-posterior, its gradient and its curvature over observed rows.
+// The multinomial log-posterior, its gradient and its Hessian over observed rows.
 struct Multinomial {
     const Design& design;
     Matrix<const double> x, cells;
@@ -174,7 +176,7 @@ struct Multinomial {
         kept.push_back(p);
         probabilities.resize(rows.size() * (outputs + 1));
     }
-    double precision(index_t t) const { return t == p ? intercept_precision : slope_precision; }
+    double precision(index_t t) const { return t == p ? intercept_precision : coefficient_precision; }
 
     double log_posterior(const double* coefficient) {
         const index_t n = static_cast<index_t>(rows.size());
@@ -200,7 +202,7 @@ struct Multinomial {
         return total;
     }
 
-    void gradient(const double* coefficient, std::vector<double>& slope) const {
+    void gradient(const double* coefficient, double* to) const {
         const index_t m = static_cast<index_t>(kept.size()), n = static_cast<index_t>(rows.size());
         std::vector<double> sums((p + 1) * outputs, 0.0);
         for (index_t i = 0; i < n; ++i) {
@@ -217,12 +219,11 @@ struct Multinomial {
         for (index_t a = 0; a < outputs; ++a)
             for (index_t s = 0; s < m; ++s) {
                 const index_t t = kept[s];
-                slope[a * m + s] =
-                    sums[a * (p + 1) + t] - precision(t) * coefficient[a * (p + 1) + t];
+                to[a * m + s] = sums[a * (p + 1) + t] - precision(t) * coefficient[a * (p + 1) + t];
             }
     }
 
-    void curvature(std::vector<double>& hessian) const {
+    void hessian(std::vector<double>& to) const {
         const index_t m = static_cast<index_t>(kept.size()), size = m * outputs, n = static_cast<index_t>(rows.size());
         std::vector<double> weights(x.rows, 0.0), gram((p + 1) * (p + 1));
         const std::vector<double> shift(p, 0.0);
@@ -238,7 +239,7 @@ struct Multinomial {
                     for (index_t t = 0; t < m; ++t) {
                         double value = gram[kept[s] * (p + 1) + kept[t]];
                         if (a == b && s == t) value += precision(kept[s]);
-                        hessian[(a * m + s) * size + b * m + t] = value;
+                        to[(a * m + s) * size + b * m + t] = value;
                     }
             }
     }
@@ -305,11 +306,11 @@ double normal_conditional(const double* gram, index_t p, index_t target, double 
     }
     residual = std::max(residual, 0.0);
     const double df = std::max(count - static_cast<double>(m) - 1.0, 1.0);
-    const auto write = [&](const std::vector<double>& slopes, double level, double* to) {
+    const auto write = [&](const std::vector<double>& coefficients, double level, double* to) {
         std::fill(to, to + d, 0.0);
         for (index_t s = 0; s < m; ++s) {
-            to[other(s)] = slopes[s];
-            level -= mean(other(s)) * slopes[s];
+            to[other(s)] = coefficients[s];
+            level -= mean(other(s)) * coefficients[s];
         }
         to[p] = level;
     };
@@ -336,37 +337,27 @@ int logistic_conditional(const Design& design, Matrix<const double> x, Matrix<co
     if (outputs <= 0) return 0;
     model.prepare();
     const index_t m = static_cast<index_t>(model.kept.size()), size = m * outputs;
-    std::vector<double> hessian(size * size), slope(size), step,
-        trial(outputs * (p + 1));
-    double value = model.log_posterior(coefficient);
-    int steps = 0;
+    std::vector<double> place(coefficient, coefficient + outputs * (p + 1)), hessian(size * size), gradient(size), solved;
+    double decrement = 0;
     bool factored = false;
-    while (steps < most_newton_steps && !interrupted()) {
-        model.gradient(coefficient, slope);
-        model.curvature(hessian);
+    const auto newton_step = [&](const std::vector<double>& at, std::vector<double>& step) {
+        model.gradient(at.data(), gradient.data());
+        model.hessian(hessian);
         factored = cholesky(hessian.data(), size);
-        if (!factored) break;
-        step = slope;
-        solve_lower(hessian.data(), size, step.data());
-        solve_upper(hessian.data(), size, step.data());
-        double decrement = 0;
-        for (index_t k = 0; k < size; ++k) decrement += slope[k] * step[k];
-        double length = 1.0, reached = value;
-        for (int halving = 0; halving < 20; ++halving, length *= 0.5) {
-            std::copy(coefficient, coefficient + outputs * (p + 1), trial.begin());
-            for (index_t a = 0; a < outputs; ++a)
-                for (index_t s = 0; s < m; ++s)
-                    trial[a * (p + 1) + model.kept[s]] +=
-                        length * step[a * m + s];
-            reached = model.log_posterior(trial.data());
-            if (reached >= value - 1e-12 * std::abs(value)) break;
-        }
-        std::copy(trial.begin(), trial.end(), coefficient);
-        value = reached;
-        ++steps;
-        // After a Newton step the squared distance to the maximum, in posterior deviations, is far below this.
-        if (decrement < 1e-3) break;
-    }
+        if (!factored) return false;
+        solved = gradient;
+        solve_lower(hessian.data(), size, solved.data());
+        solve_upper(hessian.data(), size, solved.data());
+        decrement = std::inner_product(gradient.begin(), gradient.end(), solved.begin(), 0.0);
+        for (index_t a = 0; a < outputs; ++a)
+            for (index_t s = 0; s < m; ++s) step[a * (p + 1) + model.kept[s]] = solved[a * m + s];
+        return true;
+    };
+    // After a Newton step the squared distance to the maximum, in posterior deviations, is far below this decrement.
+    const int steps = newton_ascent(place, {most_newton_steps, 1e-12}, newton_step,
+                                    [&](const std::vector<double>& at) { return model.log_posterior(at.data()); },
+                                    [&](double) { return decrement < 1e-3; });
+    std::copy(place.begin(), place.end(), coefficient);
     std::copy(coefficient, coefficient + outputs * (p + 1), drawn);
     if (random == nullptr || !factored) return steps;
     std::vector<double> change(size);

@@ -116,10 +116,10 @@ ASSAY_INLINE Sums column_body(const double* cells, index_t n, double centre) {
 }
 ASSAY_DISPATCH(Sums, column_sums, column_body, (const double* cells, index_t n, double centre), (cells, n, centre))
 
-// values[i] = mean[p] + sum over columns of slope (x - mean), in eight lanes that are added in order.
+// values[i] = mean[p] + sum over columns of coefficient (x - mean), in eight lanes that are added in order.
 template <int W>
 ASSAY_INLINE void line_body(Matrix<const double> x, const std::int64_t* rows, index_t n, const double* __restrict mean,
-                            const double* __restrict slope, double* __restrict values) {
+                            const double* __restrict coefficient, double* __restrict values) {
     // Listed rows lie apart, where the processor does not expect them: they are asked for some rows ahead.
     constexpr index_t ahead = 12;
     const index_t p = x.cols, whole = p / lanes * lanes;
@@ -129,17 +129,17 @@ ASSAY_INLINE void line_body(Matrix<const double> x, const std::int64_t* rows, in
         const double* const cells = x.row(rows[i]);
         Eight<W> sum = {};
         for (index_t j = 0; j < whole; j += lanes)
-            sum += Eight<W>::load(slope + j) * (Eight<W>::load(cells + j) - Eight<W>::load(mean + j));
+            sum += Eight<W>::load(coefficient + j) * (Eight<W>::load(cells + j) - Eight<W>::load(mean + j));
         double value = mean[p];
         for (int lane = 0; lane < lanes; ++lane) value += sum.lane(lane);
-        for (index_t j = whole; j < p; ++j) value += slope[j] * (cells[j] - mean[j]);
+        for (index_t j = whole; j < p; ++j) value += coefficient[j] * (cells[j] - mean[j]);
         values[i] = value;
     }
 }
 ASSAY_DISPATCH_DOUBLES(void, line_values, line_body,
                        (Matrix<const double> x, const std::int64_t* rows, index_t n, const double* mean,
-                        const double* slope, double* values),
-                       (x, rows, n, mean, slope, values))
+                        const double* coefficient, double* values),
+                       (x, rows, n, mean, coefficient, values))
 
 ASSAY_INLINE bool ascending_body(const std::int64_t* rows, index_t count) {
     std::int64_t falls = 0;
@@ -231,7 +231,7 @@ void column_spread(Matrix<const double> columns, double* mean, double* left, dou
                     });
 }
 
-void fold_lines(Matrix<const double> x, const RowLists& lists, Matrix<const double> means, Matrix<const double> slopes,
+void fold_lines(Matrix<const double> x, const RowLists& lists, Matrix<const double> means, Matrix<const double> coefficients,
                 double* values, int threads) {
     std::vector<index_t> first(lists.size() + 1, 0);
     for (std::size_t k = 0; k < lists.size(); ++k) first[k + 1] = first[k] + lists[k].count;
@@ -239,7 +239,7 @@ void fold_lines(Matrix<const double> x, const RowLists& lists, Matrix<const doub
         const RowList& list = lists[static_cast<std::size_t>(k)];
         double* const out = values + first[static_cast<std::size_t>(k)];
         parallel_chunks(list.count, 4096, inside, [&](index_t, index_t begin, index_t end) {
-            line_values(x, list.rows + begin, end - begin, means.row(k), slopes.row(k), out + begin);
+            line_values(x, list.rows + begin, end - begin, means.row(k), coefficients.row(k), out + begin);
         });
     });
 }

@@ -7,6 +7,7 @@
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/losses/log_loss.hpp"
+#include "assay/optimise/newton_ascent.hpp"
 #include "assay/statistics/gram.hpp"
 #include "coordinate_search.hpp"
 
@@ -76,40 +77,29 @@ public:
     }
 
     std::vector<double> logistic() const {
-        std::vector<double> b(m_, 0.0), trial, margin(at(n_)), next_margin(at(n_));
-        double value = likelihood(b, margin);
-        for (int step = 0; step < 30 && !interrupted(); ++step) {
-            std::vector<double> gradient(m_, 0.0), gram(m_ * m_, 0.0), curvature(at(tile_));
+        std::vector<double> b(m_, 0.0), margin(at(n_)), hessian(at(tile_));
+        const auto newton_step = [&](const std::vector<double>& place, std::vector<double>& gradient) {
+            std::vector<double> gram(m_ * m_, 0.0);
+            std::fill(gradient.begin(), gradient.end(), 0.0);
             tiles([&](index_t begin, index_t end, const double* z) {
                 for (index_t i = begin; i < end; ++i, z += m_) {
                     const double s = side(i), w = node_.weight[at(i)];
                     const losses::LossTerms terms = losses::LogLoss::at(margin[at(i)]);
-                    curvature[at(i - begin)] = w * std::max(terms.hessian, 1e-10);
+                    hessian[at(i - begin)] = w * std::max(terms.hessian, 1e-10);
                     const double error = -w * s * terms.gradient;
                     for (std::size_t j = 0; j < m_; ++j) gradient[j] += error * z[j];
                 }
-                add_products(end - begin, curvature.data(), nullptr, gram);
+                add_products(end - begin, hessian.data(), nullptr, gram);
             });
             const double ridge = penalty();
             for (std::size_t j = 0; j < m_; ++j) {
                 gram[j * m_ + j] += ridge;
-                gradient[j] -= ridge * b[j];
+                gradient[j] -= ridge * place[j];
             }
-            if (!solve(gram, gradient, m_)) break;
-            double length = 1, next = value;
-            for (int halving = 0; halving < 20; ++halving, length *= 0.5) {
-                trial = b;
-                for (std::size_t j = 0; j < m_; ++j) trial[j] += length * gradient[j];
-                next = likelihood(trial, next_margin);
-                if (next > value) break;
-            }
-            if (!(next > value)) break;
-            const bool done = next - value < 1e-9 * weight_;
-            b = trial;
-            margin.swap(next_margin);
-            value = next;
-            if (done) break;
-        }
+            return solve(gram, gradient, m_);
+        };
+        newton_ascent(b, {}, newton_step, [&](const std::vector<double>& place) { return likelihood(place, margin); },
+                      [&](double gain) { return gain < 1e-9 * weight_; });
         return b;
     }
 

@@ -9,8 +9,7 @@
 //     Nesterov:   at = theta + momentum v,  theta' = prox(at - eta g)
 // Losses are the bounded ones of losses/registry.hpp; with K outputs margin losses are summed one class against the rest, and
 // log_loss is the softmax.
-// Steps: constant, eta0 / t^power (t updates), eta0 / (1 + decay e), eta0 exp(-decay e) (e epochs, fractions counted), or
-// adaptive: divided by 5 whenever the loss stands still, until it is a millionth of eta0.
+// Lengths of steps: optimise/step_schedule.hpp.
 // Stopping: `by_gradient` (full batches of a smooth loss): no component of the proximal gradient exceeds tol times the
 // largest one at the first step. Otherwise: the loss (of the validation rows if there are any, else of the epoch) has
 // not fallen by more than tol of itself for `patience` epochs (with a negative tol nothing stops, and a loss that does
@@ -30,10 +29,10 @@
 #include "assay/common/views.hpp"
 #include "assay/linear/sparse.hpp"
 #include "assay/losses/registry.hpp"
+#include "assay/optimise/step_schedule.hpp"
 
 namespace assay {
 
-enum class DescentSchedule : int { constant, invscaling, inverse_time, exponential, adaptive };
 enum class DescentStatus : int { max_epochs, converged, diverged };
 
 struct DescentData {
@@ -51,8 +50,7 @@ struct DescentData {
 
 struct DescentOptions {
     index_t max_epochs = 1, batch_size = 0;  // 0: all rows in one batch
-    DescentSchedule schedule = DescentSchedule::constant;
-    double eta0 = 0.1, power = 0.5, decay = 0.01;
+    StepSchedule steps{};
     double momentum = 0.0;
     bool nesterov = false;
     double l1 = 0.0, l2 = 0.0;

@@ -7,7 +7,7 @@
 //     F(theta) = sum_i w_i loss(f_i, y_i) / sum_i w_i + l2 / 2 |W|^2 + l1 |W|_1                  (b free).
 // Gradients of a batch B of m of the n training rows, by the chain rule (deltas d_l, the derivatives in z_l):
 //     d_L = n / (m sum w) w_i grad loss,   d_{l-1} = (W_l^T d_l) * s'(z_{l-1}),   dF/dW_l = sum_i d_l a_{l-1}^T + l2 W_l
-// Steps of size eta (schedules as in linear/gradient_descent.hpp):
+// Steps of size eta (optimise/step_schedule.hpp):
 //     sgd      v <- mu v - eta g,  theta <- theta + v   (Nesterov: theta + mu v - eta g with the new v)
 //     adam     m <- b1 m + (1 - b1) g,  v <- b2 v + (1 - b2) g^2,  theta <- theta - eta_t m / (sqrt(v) + eps),
 //              eta_t = eta sqrt(1 - b2^t) / (1 - b1^t)
@@ -31,12 +31,12 @@
 
 #include "assay/common/views.hpp"
 #include "assay/losses/registry.hpp"
+#include "assay/optimise/step_schedule.hpp"
 
 namespace assay {
 
 enum class Activation : int { identity, logistic, tanh, relu };
 enum class MlpSolver : int { sgd, adam };
-enum class MlpSchedule : int { constant, invscaling, inverse_time, exponential, adaptive };
 enum class MlpStatus : int { max_epochs, converged, diverged };
 
 struct MlpNet {
@@ -62,8 +62,7 @@ struct MlpData {
 struct MlpOptions {
     MlpSolver solver = MlpSolver::adam;
     index_t max_epochs = 1, batch_size = 200;
-    MlpSchedule schedule = MlpSchedule::constant;
-    double eta0 = 1e-3, power = 0.5, decay = 0.01;
+    StepSchedule steps{.eta0 = 1e-3};
     double momentum = 0.9;
     bool nesterov = true;
     double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;

@@ -10,7 +10,7 @@
 //   matching   predictive mean matching: a missing cell gets the value of one of the k observed rows whose x'b^ is nearest
 //              to its own x'b*; rows whose predictions tie are equally likely.
 //   logistic   P(y = k) proportional to exp(b0_k + x'b_k), b_0 = 0, by Newton steps from the last sweep's solution on the
-//              log-likelihood less b^2 / (2 2.5^2) for each slope and b0^2 / (2 10^2) (weakly informative, so that separated
+//              log-likelihood less b^2 / (2 2.5^2) for each coefficient and b0^2 / (2 10^2) (weakly informative, so that separated
 //              classes have a maximum; Gelman et al. 2008 use the same scales). Draw: normal approximation at the maximum.
 //   tree       a classification or regression tree on a bootstrap sample; a missing cell gets the value of a sampled row
 //              of its leaf (Doove, van Buuren & Dusseldorp 2014).
