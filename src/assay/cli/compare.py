@@ -66,7 +66,12 @@ def engine_options(command: Any) -> Any:
 @click.option("--time", metavar="COL", help="Column that gives the order in time; models are tested on later rows.")
 @click.option("--drop", multiple=True, metavar="COL", help="Column that no learner may see; so does --role COL=ignore.")
 @click.option("--margin", type=click.FloatRange(0), help="Difference that does not matter; 0.01, or 2 % of an error.")
-@click.option("--budget", type=click.FloatRange(0), metavar="SECONDS", help="Time of one core that all fits may take.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Time of one core that all fits may take.",
+)
 @click.option("--pairs", type=click.Choice(["best", "all"]), default="best", help="Against the best, or every pair.")
 @click.option("--duplicates", type=click.Choice(["error", "rename"]), help="Two columns of one name.")
 @click.option("--encoding", help="Encoding of a text file, where it is not found out.")
@@ -488,7 +493,10 @@ def _forget(store_path: Path, tell: Any) -> None:
                 Path(f"{store_path}{suffix}").rename(f"{aside}{suffix}")
         except OSError as error:
             raise DataError(
-                "assay", f"file '{plain(store_path, 200)}'", f"cannot be moved ({error.strerror or error})"
+                "assay",
+                f"file '{plain(store_path, 200)}'",
+                f"cannot be moved ({error.strerror or error})",
+                way_out="choose another folder with --out",
             ) from None
     if aside != store_path:
         tell(

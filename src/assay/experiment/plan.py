@@ -152,8 +152,9 @@ class Plan:
                 raise ParameterError(
                     "Plan", f"parameter '{name}'", "must be a number >= 0", f"got {plain(repr(value))}"
                 )
-        if self.time_limit == 0:
-            raise ParameterError("Plan", "parameter 'time_limit'", "must be a number > 0", "got 0")
+        for name in ("budget", "time_limit"):
+            if getattr(self, name) == 0:
+                raise ParameterError("Plan", f"parameter '{name}'", "must be a number > 0", "got 0")
         settle("target", self.table.target(self.target, task=self.task))
         settle("task", self.target.task)
         settle("drop", self._settle_drop())

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import AssayWarning, Estimator, ParameterError, Stream, take_rows
 from ..base.columns import column_names
+from ..base.folds import open_seeds, seeds_of
 
 MOST_CLASSES = 20
 
@@ -57,13 +58,15 @@ class StableSelection:
                 "stability", "parameter 'n_resamples'", "must be an integer >= 2", f"got {n_resamples}"
             )
         target, weights = np.asarray(y), None if sample_weight is None else np.asarray(sample_weight)
-        root, n_rows, chosen = Stream.of(random_state), target.shape[0], []
+        root, n_rows, chosen, seeds = Stream.of(random_state), target.shape[0], [], open_seeds(self)
         for index in range(n_resamples):
-            half = np.sort(root.child(index).generator().permutation(n_rows)[: (n_rows + 1) // 2])
+            stream = root.child(index)
+            half = np.sort(stream.generator().permutation(n_rows)[: (n_rows + 1) // 2])
+            selector = clone(self).set_params(**seeds_of(seeds, stream))
             extra = {} if weights is None else {"sample_weight": weights[half]}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AssayWarning)
-                chosen.append(clone(self).fit(take_rows(X, half), target[half], **extra)._get_support_mask())
+                chosen.append(selector.fit(take_rows(X, half), target[half], **extra)._get_support_mask())
         picked = np.array(chosen)
         common = picked.astype(float) @ picked.T
         sizes = picked.sum(axis=1)

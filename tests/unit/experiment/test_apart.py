@@ -127,6 +127,7 @@ def test_an_amount_of_memory_that_is_none_is_refused(bad):
 
 
 @pytest.mark.parametrize("bad", [0, -1, "x", float("inf")])
-def test_a_time_limit_that_is_none_is_refused(bad):
-    with pytest.raises(ParameterError, match="time_limit"):
-        Plan(load_dataset("iris"), "species", learners=["zero-r"], time_limit=bad)
+@pytest.mark.parametrize("name", ["time_limit", "budget"])
+def test_a_time_that_is_none_is_refused(name, bad):
+    with pytest.raises(ParameterError, match=name):
+        Plan(load_dataset("iris"), "species", learners=["zero-r"], **{name: bad})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.tree import ExtraTreeRegressor
 
 from assay.base import AssayError
 from assay.prepare import ForwardSelector, SelectFilter
@@ -27,3 +28,11 @@ def test_the_same_seed_gives_the_same_halves():
     np.testing.assert_array_equal(first.frequency, again.frequency)
     with pytest.raises(AssayError, match="n_resamples"):
         SelectFilter().stability(X, y, n_resamples=1)
+
+
+def test_the_same_seed_gives_the_same_stability_of_a_selector_whose_model_draws():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(40, 8)), rng.normal(size=40)
+    selector = ForwardSelector(estimator=ExtraTreeRegressor(max_depth=2), n_features_to_select=2)
+    first, again = (selector.stability(X, y, n_resamples=8, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first.frequency, again.frequency)
