@@ -12,6 +12,7 @@ import functools
 import mmap
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -314,10 +315,11 @@ class ScratchPart:
             self._file = tempfile.TemporaryFile(prefix="assay-", dir=scratch, buffering=0)  # noqa: SIM115
         except OSError as error:
             raise _no_scratch(scratch, error.strerror or error) from None
+        self._let_go = weakref.finalize(self, self._file.close)
 
     def close(self) -> None:
-        """Let the file go."""
-        self._file.close()
+        """Let the file go; so does the end of the part."""
+        self._let_go()
 
     @property
     def path(self) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
@@ -268,3 +271,16 @@ def test_a_file_without_any_target_is_one_sentence_and_a_part_without_one_is_pas
     pl.DataFrame({"x": [3.0], "y": [4.0]}).write_parquet(tmp_path / "b.parquet")
     source = Batches(str(tmp_path / "*.parquet"), "y")
     assert source.table[:].tolist() == [[3.0]] and source.rows_left_out == 2
+
+
+def test_scratch_files_that_nobody_closes_go_without_a_warning():
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        part = batches.ScratchPart(None, 2)
+        part.write(np.ones((3, 2)))
+        path = part.path
+        del part
+        gc.collect()
+    assert not heard
+    with pytest.raises(OSError):
+        open(path, "rb").close()
