@@ -14,6 +14,7 @@ import numpy as np
 from ..base.randomness import Stream
 from ..models.trees import CartClassifier, CartRegressor
 from ..numeric.moments import deviation_or_one, varies
+from ..numeric.solves import ridge_coefficients
 
 _MOST_LEVELS = 20
 
@@ -69,9 +70,7 @@ def _design(cells: np.ndarray, nominal: np.ndarray, others: list[int]) -> np.nda
 def _linear(design: np.ndarray, column: np.ndarray) -> np.ndarray:
     """The least-squares fit; a trace of a ridge where columns say the same."""
     scale = float(np.abs(column).max()) or 1.0
-    gram = design.T @ design
-    gram[np.diag_indices_from(gram)] += 1e-8 * design.shape[0]
-    return design @ np.linalg.solve(gram, design.T @ (column / scale)) * scale
+    return design @ ridge_coefficients(design, column / scale, 1e-8 * design.shape[0]) * scale
 
 
 def _leaves(

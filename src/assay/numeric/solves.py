@@ -134,11 +134,12 @@ class Cholesky:
     reciprocal_condition: float
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        """The solution for each column of `right`."""
+        """The solution for `right`, or for each of its columns."""
         if not right.size:
             return np.zeros(right.shape)
-        solution, _ = lapack.dpotrs(self.factor, right * self.scale[:, None], lower=1)
-        return solution * self.scale[:, None]
+        scale = self.scale[:, None] if right.ndim == 2 else self.scale
+        solution, _ = lapack.dpotrs(self.factor, right * scale, lower=1)
+        return solution * scale
 
     def inverse_factor(self) -> np.ndarray:
         """F with F F' equal to the inverse of the matrix."""
@@ -197,10 +198,40 @@ def ridge_coefficients(rows: np.ndarray, targets: np.ndarray, penalty: float) ->
     """
     wide = rows.shape[1] > rows.shape[0]
     gram = rows @ rows.T if wide else rows.T @ rows
-    gram[np.diag_indices_from(gram)] += penalty
-    right = targets if wide else rows.T @ targets
-    factor = cholesky(gram)
-    if factor is None and not np.isfinite(gram).all():
-        raise np.linalg.LinAlgError("products of the cells are beyond the range of float64")
-    solution = np.linalg.lstsq(gram, right)[0] if factor is None else factor.solve(right)
+    solution = ridge_of_products(gram, targets if wide else rows.T @ targets, penalty)
     return rows.T @ solution if wide else solution
+
+
+def ridge_of_products(gram: np.ndarray, right: np.ndarray, penalty: float | np.ndarray) -> np.ndarray:
+    """The solution of (gram + diag(penalty)) x = right, the shortest where there are several.
+
+    >>> ridge_of_products(np.array([[5.0]]), np.array([10.0]), 5.0)
+    array([1.])
+    """
+    system = gram.copy()
+    system[np.diag_indices_from(system)] += penalty
+    factor = cholesky(system)
+    if factor is None and not np.isfinite(system).all():
+        raise np.linalg.LinAlgError("products of the cells are beyond the range of float64")
+    return np.linalg.lstsq(system, right)[0] if factor is None else factor.solve(right)
+
+
+def lifted_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The solution of a positive (semi)definite system, whose diagonal is lifted until it has a Cholesky factor; zeros
+    where no lift helps. The matrix is written over: it comes back scaled to a diagonal of 1.
+
+    >>> lifted_solve(np.array([[4.0, 4.0], [4.0, 4.0]]), np.array([8.0, 8.0])).round(6)
+    array([1., 1.])
+    """
+    diagonal = np.einsum("ii->i", matrix)
+    size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
+    matrix *= size[:, None] * size
+    scale, repair = size[:, None] if right.ndim == 2 else size, 0.0
+    while repair < 1e6:
+        _, solution, refused = lapack.dposv(matrix, scale * right, lower=1)
+        if not refused:
+            return scale * solution
+        grown = 1e-14 if repair == 0.0 else 100.0 * repair
+        diagonal += grown - repair
+        repair = grown
+    return np.zeros_like(right)

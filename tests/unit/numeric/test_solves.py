@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.numeric.solves import cholesky, ridge_coefficients
+from assay.numeric.solves import cholesky, lifted_solve, ridge_coefficients, ridge_of_products
 
 
 @pytest.mark.parametrize("shape", [(30, 4), (4, 30), (5, 5)])
@@ -21,3 +21,25 @@ def test_a_matrix_that_is_not_positive_definite_has_no_cholesky_factor():
     assert cholesky(np.array([[np.nan]])) is None
     factor = cholesky(np.array([[4.0, 1.0], [1.0, 9.0]]))
     np.testing.assert_allclose(factor.solve(np.eye(2)), np.linalg.inv([[4.0, 1.0], [1.0, 9.0]]))
+
+
+def test_ridge_of_products_penalises_each_column_by_its_own_number():
+    rng = np.random.default_rng(1)
+    rows, target, penalty = rng.normal(size=(20, 3)), rng.normal(size=20), np.array([0.0, 0.5, 40.0])
+    found = ridge_of_products(rows.T @ rows, rows.T @ target, penalty)
+    np.testing.assert_allclose(rows.T @ (rows @ found - target) + penalty * found, 0.0, atol=1e-10)
+    twice = ridge_of_products(np.ones((2, 2)), np.array([1.0, 1.0]), 0.0)
+    np.testing.assert_allclose(twice, [0.5, 0.5], err_msg="the shortest of many solutions")
+    with pytest.raises(np.linalg.LinAlgError, match="range of float64"):
+        ridge_of_products(np.array([[np.inf]]), np.array([1.0]), 1.0)
+
+
+def test_a_singular_system_is_lifted_and_a_hopeless_one_gives_zeros():
+    rng = np.random.default_rng(2)
+    half = rng.normal(size=(4, 4))
+    matrix, right = half @ half.T * np.outer([1.0, 1e3, 1e-3, 1.0], [1.0, 1e3, 1e-3, 1.0]), rng.normal(size=(4, 2))
+    np.testing.assert_allclose(lifted_solve(matrix.copy(), right), np.linalg.solve(matrix, right), rtol=1e-8)
+    low = half[:, :2] @ half[:, :2].T
+    inside = low @ rng.normal(size=4)
+    np.testing.assert_allclose(low @ lifted_solve(low.copy(), inside), inside, rtol=1e-6)
+    assert (lifted_solve(np.array([[1.0, 1e9], [1e9, 1.0]]), np.ones(2)) == 0.0).all()

@@ -17,6 +17,7 @@ import polars as pl
 from scipy.special import kolmogorov
 
 from ...base.errors import plain
+from ...numeric.solves import ridge_of_products
 from ..association import chi_square, holm
 from ..map_columns import pick
 from .finding import NO_ROWS, Finding, named, quoted, remedy, rows_of
@@ -233,7 +234,7 @@ def _told_apart(survey: Survey, other: Survey, names: list[str]) -> Iterator[Fin
     means = [d.mean(axis=0) for d in learn]
     pooled = sum((d - m).T @ (d - m) for d, m in zip(learn, means)) / sum(d.shape[0] for d in learn)
     ridge = 1e-3 * np.trace(pooled) / max(pooled.shape[0], 1)
-    direction = np.linalg.solve(pooled + ridge * np.eye(pooled.shape[0]), means[1] - means[0])
+    direction = ridge_of_products(pooled, means[1] - means[0], ridge)
     area = _area(test[0] @ direction, test[1] @ direction)
     if area >= TOLD_APART:
         yield Finding(

@@ -18,6 +18,7 @@ from ...base import (
     trace_param,
 )
 from ...data.columns import MixedInput
+from ...numeric.moments import deviation_or_one
 from .k_means import CentreClusterer
 
 
@@ -116,7 +117,7 @@ def _deviations(rows: np.ndarray, nominal: np.ndarray) -> np.ndarray:
     count = np.maximum(known.sum(axis=0), 1)
     mean = np.where(known, rows, 0.0).sum(axis=0) / count
     spread = np.sqrt((np.where(known, rows - mean, 0.0) ** 2).sum(axis=0) / count)
-    return np.where(nominal | (spread <= 1e-14 * np.abs(mean)), 1.0, spread)
+    return np.where(nominal, 1.0, deviation_or_one(spread, mean))
 
 
 def _mixed_distances(rows: np.ndarray, centres: np.ndarray, nominal: np.ndarray, gamma: float) -> np.ndarray:

@@ -14,6 +14,7 @@ from ...base.parameters import ArrayLike, Choice, Nothing, Real, param
 from ...base.randomness import Stream
 from ...base.unsupervised import DensityEstimator, check_count
 from ...base.views import DensityCurves
+from ...numeric.moments import deviation_or_one
 
 _MOST_CELLS = 2.0**53
 
@@ -97,7 +98,7 @@ class HistogramDensity(DensityEstimator):
             low, high = (np.quantile(rows, q, axis=0, weights=weights, method=method) for q in (0.25, 0.75))
             wanted = np.where(high > low, 2.0 * (high - low) * shrink, wanted)
         # A column of one value is one cell.
-        return np.where(wanted > 1e-14 * np.abs(mean), wanted, 1.0)
+        return deviation_or_one(wanted, mean)
 
     def _cells_of(self, rows: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):

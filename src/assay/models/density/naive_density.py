@@ -16,6 +16,7 @@ from ...base.unsupervised import DensityEstimator, check_count
 from ...base.usual_parameters import n_jobs_param
 from ...base.views import DensityCurves
 from ...numeric.distances import get
+from ...numeric.moments import deviation_or_one
 from ...numeric.neighbours import NeighbourIndex
 from .curves import column_curves
 
@@ -66,7 +67,7 @@ class NaiveDensity(DensityEstimator):
             effective = weight if self.width == "scott" else weight * (d + 2.0) / 4.0
             wanted = np.sqrt(12.0) * deviation * effective ** (-1.0 / (d + 4.0))
             # A column of one value says nothing: any side that is not 0.
-            return np.where(wanted > 1e-14 * np.abs(mean), wanted, 1.0)
+            return deviation_or_one(wanted, mean)
         try:
             given = np.array(np.broadcast_to(np.asarray(self.width, dtype=np.float64), (d,)))
         except (TypeError, ValueError):

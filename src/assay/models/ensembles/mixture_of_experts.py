@@ -20,6 +20,7 @@ from ...base.views import Coefficients, coefficients_of
 from ...numeric.em import expectation_maximisation
 from ...numeric.moments import deviation_or_one, weighted_mean
 from ...numeric.softmax import fit_softmax, log_softmax, ridge, softmax, with_ones
+from ...numeric.solves import ridge_of_products
 
 # Newton steps of the gate and of an expert of classes in each maximisation step: more would be thrown away by the next.
 _STEPS = 2
@@ -231,7 +232,7 @@ class MixtureOfExpertsRegressor(_Mixture, Regressor):
             if weight.sum() <= 1e-8 * w.sum():
                 continue
             weighted = weight[:, None] * Z
-            experts[k, :, 0] = np.linalg.solve(Z.T @ weighted + np.diag(penalty), weighted.T @ target)
+            experts[k, :, 0] = ridge_of_products(Z.T @ weighted, weighted.T @ target, penalty)
             gap = float(weight @ (target - Z @ experts[k, :, 0]) ** 2)
             gap += _ROWS * _SHARE + float(self.alpha) * float((experts[k, 1:, 0] ** 2).sum())
             variance[k] = gap / (float(weight.sum()) + _ROWS)

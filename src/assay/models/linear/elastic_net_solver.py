@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import _kernels
 from ...base import DataError
+from ...numeric.solves import ridge_coefficients, ridge_of_products
 from .gram import Centred, GramStatistics
 from .sparse import MOST_DENSE, SparseTable
 from .sparse_ridge import solve_by_products
@@ -136,7 +137,7 @@ class MomentSource:
         """Ridge coefficients with a penalty of (mean variance) x columns / weight: least squares when rows are many."""
         moments = self.problems[problem]
         penalty = _start_penalty(np.diag(moments.gram), moments.weight)
-        return np.linalg.solve(moments.gram + penalty * np.eye(moments.gram.shape[0]), moments.cross[:, 0])
+        return ridge_of_products(moments.gram, moments.cross[:, 0], penalty)
 
     def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
         """The paths of all problems."""
@@ -224,7 +225,7 @@ class ColumnSource(_Columns):
         return self.columns @ (self.weights[problem] * target) / total
 
     def ridge(self, problem: int) -> np.ndarray:
-        """As for moments, solved in the dual."""
+        """As for moments, from the rows."""
         target, total = self._centred_target(problem)
         kept = self.weights[problem] > 0
         root = np.sqrt(self.weights[problem][kept] / total)
@@ -233,8 +234,7 @@ class ColumnSource(_Columns):
             block = block - np.average(block, axis=0, weights=self.weights[problem][kept])
         block = block * root[:, None]
         penalty = _start_penalty((block**2).sum(axis=0), total)
-        kernel = block @ block.T
-        return block.T @ np.linalg.solve(kernel + penalty * np.eye(kernel.shape[0]), root * target[kept])
+        return ridge_coefficients(block, root * target[kept], penalty)
 
     def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
         """The paths of all problems."""

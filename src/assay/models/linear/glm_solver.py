@@ -24,7 +24,7 @@ from scipy.linalg import lapack
 from ... import _kernels
 from ...base import Trace
 from ...numeric.newton import End, Point, damped_newton
-from ...numeric.solves import mapped_covariance
+from ...numeric.solves import lifted_solve, mapped_covariance
 from .glm_families import FAMILIES, LINKS
 from .proximal import MOST_SWEEPS, violations, worst_outside
 from .sparse import MOST_SQUARE, SparseTable
@@ -489,21 +489,7 @@ def solve_definite(
             return solution
     if not right.size:
         return np.zeros_like(right)
-    scaled = with_diagonal(matrix, added)
-    diagonal = np.einsum("ii->i", scaled)
-    size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
-    scaled *= size[:, None] * size
-    columns = size[:, None] if right.ndim == 2 else size
-    repair = 0.0
-    while True:
-        _, solution, info = lapack.dposv(scaled, columns * right, lower=1)
-        if info == 0:
-            return columns * solution
-        grown = 1e-14 if repair == 0.0 else 100.0 * repair
-        diagonal += grown - repair
-        repair = grown
-        if not repair < 1e6:
-            return np.zeros_like(right)
+    return lifted_solve(with_diagonal(matrix, added), right)
 
 
 def needs_working_sets(task: Task) -> bool:

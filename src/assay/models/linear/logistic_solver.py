@@ -31,7 +31,7 @@ from ... import _kernels
 from ...base import DataError, Trace
 from ...numeric.newton import End, damped_newton
 from ...numeric.newton import Point as SearchPoint
-from ...numeric.solves import mapped_covariance
+from ...numeric.solves import lifted_solve, mapped_covariance
 from .proximal import MOST_SWEEPS, violations, worst_outside
 from .sparse import MOST_LOGISTIC, SparseTable
 from .standardised import LogisticTerms, or_empty
@@ -303,16 +303,7 @@ class Problem:
             lift = diagonal.reshape(classes, count).mean(axis=0)
             same_column = np.einsum("kjlj->klj", hessian.reshape(classes, count, classes, count))
             same_column += lift
-        size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
-        hessian *= size[:, None] * size
-        repair = 0.0
-        factor, refused = lapack.dpotrf(hessian, lower=1, clean=0)
-        while refused:
-            grown = 1e-14 if repair == 0.0 else 100.0 * repair
-            diagonal += grown - repair
-            repair = grown
-            factor, refused = lapack.dpotrf(hessian, lower=1, clean=0)
-        return (size * lapack.dpotrs(factor, size * gradient.ravel(), lower=1)[0]).reshape(classes, count)
+        return lifted_solve(hessian, gradient.ravel()).reshape(classes, count)
 
     def standard(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Coefficients of the raw columns in standardised coordinates."""
