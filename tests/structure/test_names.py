@@ -58,6 +58,27 @@ def test_parameters_and_attributes_have_one_word_for_one_thing(entry):
         assert named["rules_"].startswith("RuleSet")
 
 
+def test_cv_means_folds_wherever_it_stands():
+    """A number, a splitter or pairs of rows, read by `base.cv`; the name of a design is given as `design`."""
+    public = {
+        f"{room}.{name}": getattr(importlib.import_module(room), name)
+        for room in ROOMS
+        for name in dir(importlib.import_module(room))
+    }
+    defaults = {
+        name: inspect.signature(thing).parameters["cv"].default
+        for name, thing in public.items()
+        if inspect.isfunction(thing) and "cv" in inspect.signature(thing).parameters
+    }
+    assert "assay.explain.drop_column_importance" in defaults
+    defaults |= {
+        e.id: e.load().__parameters__["cv"].default for e in catalogue.entries() if "cv" in e.load().__parameters__
+    }
+    assert {
+        name: default for name, default in defaults.items() if default is not None and type(default) is not int
+    } == {}
+
+
 def test_attributes_are_found_in_a_docstring():
     assert {"classes_", "rules_", "branches_"} <= set(attributes(catalogue.get("one-r").load()))
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.columns import column_names
 from ..base.cv import make_folds
 from ..base.errors import DataError, ParameterError, UsageError, plain
-from ..base.folds import fit_folds, open_seeds, seeds_of, take_rows
+from ..base.folds import Fold, fit_folds, open_seeds, seeds_of, take_rows
 from ..base.randomness import Stream
 from ..data.cell_table import CellTable
 from ..evaluate.fits import choose_metric, read_target, score_folds
@@ -196,7 +196,8 @@ def drop_column_importance(
     *,
     metric: MetricLike = None,
     groups: Groups = None,
-    cv: Any = "3x5",
+    design: Any = "3x5",
+    cv: Any = None,
     alpha: float = 0.05,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -212,7 +213,8 @@ def drop_column_importance(
     X, y : table and target
     metric : name or `Metric`; accuracy or R² by default
     groups : {name: columns} or a list of lists of columns that are left out together
-    cv : design, such as "3x5" (three times five folds) or "10-fold"
+    design : name of a design, such as "3x5" (three times five folds) or "10-fold", or a `Design`
+    cv : a number of folds, a splitter or pairs of rows in place of the design, as `columns_that_matter` takes them
     alpha : 1 - level of the intervals
     random_state : seed of the folds and of the fits
     n_jobs : threads over folds; never changes the result
@@ -222,7 +224,7 @@ def drop_column_importance(
     >>> import numpy as np
     >>> from assay.models.linear import LeastSquares
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
-    >>> found = drop_column_importance(LeastSquares(), X, 3 * X[:, 0], cv="5-fold")
+    >>> found = drop_column_importance(LeastSquares(), X, 3 * X[:, 0], design="5-fold")
     >>> found.values.round(2).tolist()[0][1]
     0.0
     """
@@ -236,10 +238,15 @@ def drop_column_importance(
     names, columns = read_groups(who, groups, table, table.names)
     if any(len(group) == len(table.names) for group in columns):
         raise ParameterError(who, "parameter 'groups'", "must leave at least one column to fit on")
-    design = make_design(cv)
     stream = Stream.of(random_state)
-    splits = design.splits(target, is_classifier(estimator), stream.child(0).key & 0x7FFFFFFF)
-    folds = [split.rows for split in splits]
+    if cv is None:
+        chosen_design = make_design(design)
+        splits = chosen_design.splits(target, is_classifier(estimator), stream.child(0).key & 0x7FFFFFFF)
+        folds: list[Any] = [split.rows for split in splits]
+        judged_by = chosen_design.describe()
+    else:
+        folds = _folds(who, estimator, target, cv, stream)
+        judged_by = f"{len(folds)} folds"
     streams = [stream.child(k + 1) for k in range(len(folds))]
 
     def scores(kept: list[int]) -> np.ndarray:
@@ -257,7 +264,7 @@ def drop_column_importance(
         low[g], high[g] = corrected_interval(differences, n_train=n_train, n_test=n_test, alpha=alpha)
     change = "fall" if chosen.greater_is_better else "rise"
     return Explanation(
-        method=f"fitting without it, {design.describe()}",
+        method=f"fitting without it, {judged_by}",
         scope="global",
         values=values[None, :],
         base_values=np.array([whole.mean()]),
@@ -393,13 +400,19 @@ def _unseen(who: str, model: Any, X: Any, y: Any, cv: Any, stream: Stream) -> An
         if hasattr(model, "fit") and hasattr(model, "get_params"):
             check_is_fitted(model)
         return [(model, np.arange(n_rows))]
-    if isinstance(cv, bool) or (isinstance(cv, (int, np.integer)) and cv < 2):
-        raise ParameterError(who, "parameter 'cv'", "must be None, a number from 2 on or folds", f"got {plain(cv)}")
     target = read_target(who, X, y, is_classifier(model))
-    folds = make_folds(who, cv, target, stratify=is_classifier(model), random_state=stream.child(0).key)
+    folds = _folds(who, model, target, cv, stream)
     seeds = open_seeds(model)
     settings = [seeds_of(seeds, stream.child(k + 1).child(_FITS)) for k in range(len(folds))] if seeds else None
     return zip(fit_folds(clone(model), X, target, folds, settings=settings), [test for _, test in folds])
+
+
+def _folds(who: str, model: Any, target: np.ndarray, cv: Any, stream: Stream) -> list[Fold]:
+    """What `cv` means (`base.cv`), the rows in random order."""
+    if isinstance(cv, (str, bool)) or (isinstance(cv, (int, np.integer)) and cv < 2):
+        came, way_out = f"got {plain(cv)}", "give the name of a design as `design`" if isinstance(cv, str) else ""
+        raise ParameterError(who, "parameter 'cv'", "must be None, a number from 2 on or folds", came, way_out)
+    return make_folds(who, cv, target, stratify=is_classifier(model), random_state=stream.child(0).key)
 
 
 # -- what the model or the table says by itself ------------------------------------------------------------------------

@@ -158,11 +158,25 @@ def test_bad_questions_get_one_sentence(numbers):
 # -- dropped columns ------------------------------------------------------------------------------------------
 def test_a_dropped_column_costs_what_it_explains(numbers):
     X, y = numbers
-    found = drop_column_importance(LeastSquares(), X, y, cv="2x5")
+    found = drop_column_importance(LeastSquares(), X, y, design="2x5")
     assert found.values[0, 0] > 0.5 and abs(found.values[0, 3]) < 0.02
     assert found.low[0, 0] > 0 > found.low[0, 3]
     named = drop_column_importance(LeastSquares(), pl.DataFrame(X, schema=list("abcde")), y, groups={"two": ["a", "b"]})
     assert named.names == ["two"] and named.values[0, 0] >= found.values[0, 0] - 0.1
+
+
+def test_dropping_takes_the_folds_that_cv_means_elsewhere(numbers):
+    X, y = numbers
+    pairs = [(np.arange(100, 400), np.arange(100)), (np.arange(300), np.arange(300, 400))]
+    found = drop_column_importance(LeastSquares(), X, y, cv=pairs)
+    fits = [LeastSquares().fit(X[train], y[train]).score(X[test], y[test]) for train, test in pairs]
+    assert found.base_values[0] == pytest.approx(np.mean(fits), abs=1e-12) and "2 folds" in found.method
+    assert "4 folds" in drop_column_importance(LeastSquares(), X, y, cv=4).method
+    for ask in (drop_column_importance, columns_that_matter):
+        with pytest.raises(ParameterError, match="design"):
+            ask(LeastSquares(), X, y, cv="5-fold")
+        with pytest.raises(ParameterError, match="number from 2 on"):
+            ask(LeastSquares(), X, y, cv=1)
 
 
 def test_dropping_needs_something_left_and_a_named_metric(numbers):
