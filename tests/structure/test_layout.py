@@ -173,12 +173,20 @@ def test_make_fuzz_can_try_more_of_every_property():
     [
         (r"\bos\.(replace|rename)\(", "base/files.py"),
         (r"^def jsonable\(", "base/record.py"),
-        (r'feature_names_in_", None\)\n.*f"x\{j\}" for j in range', "base/columns.py"),
+        (r'feature_names_in_", (None\)\n.*f"x\{j\}" for|\[f"x)', "base/columns.py"),
+        (r"f.x\{\w+\}. if names is None", "base/columns.py"),
+        (r"\.item\(\) if (isinstance\(\w+, np\.generic|hasattr\()", "base/columns.py"),
+        (r"searchsorted\(self\.classes_, (labels|target|np\.asarray\(y\))\)", "base/columns.py"),
+        (r"cumsum\(present", "base/columns.py"),
         (r"solve_triangular\(\w+, np\.eye\(", "numeric/solves.py"),
+        (r"linalg\.solve\(.* \+ .*np\.(eye|diag)\(", "numeric/solves.py"),
+        (r"100\.0 \* repair", "numeric/solves.py"),
+        (r"1e-1\d \* np\.abs\(mean\)", "numeric/moments.py"),
     ],
 )
 def test_what_every_room_needs_is_written_once(written, home):
-    """Files put in their place, cleaning for JSON, names of columns, factors that whiten."""
+    """Files put in their place, cleaning for JSON, names of columns, numbers of classes, factors that
+    whiten, ridge solves, whether a column varies."""
     found = [
         str(path.relative_to(ROOT / "src/assay")) for path in SOURCES if re.search(written, path.read_text(), re.M)
     ]

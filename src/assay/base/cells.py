@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from .columns import column_name
 from .errors import AssayError, DataError, plain
 
 
@@ -118,7 +119,7 @@ def _numbers(cells: np.ndarray) -> np.ndarray | str | None:
 
 
 def _column(names: Any, j: int) -> str:
-    return f"column '{plain(f'x{j}' if names is None or j >= len(names) else names[j], 40)}'"
+    return f"column '{plain(column_name(names, j), 40)}'"
 
 
 def missing_cells(who: str, column: str, row: int) -> DataError:

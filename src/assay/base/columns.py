@@ -20,6 +20,34 @@ def column_names(model: Any, n_columns: int | None = None) -> list[str]:
     return [f"x{j}" for j in range(model.n_features_in_ if n_columns is None else n_columns)]
 
 
+def column_name(names: Any, column: int) -> str:
+    """The name of one column by the names that a fit knows, if it knows any: x0, x1, ... else.
+
+    >>> column_name(None, 2), column_name(["age", "size"], 1)
+    ('x2', 'size')
+    """
+    return f"x{column}" if names is None or column >= len(names) else str(names[column])
+
+
+def plain_label(label: Any) -> Any:
+    """A label as a plain Python value.
+
+    >>> plain_label(np.int64(3)), plain_label("red")
+    (3, 'red')
+    """
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def class_places(classes: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each label among the sorted classes, and whether it is one of them (where not, the place is any).
+
+    >>> class_places(np.array(["a", "c"]), np.array(["c", "b", "a"]))
+    (array([1, 1, 0]), array([ True, False,  True]))
+    """
+    places = np.minimum(np.searchsorted(classes, labels), classes.shape[0] - 1)
+    return places, np.asarray(classes[places] == labels)
+
+
 def renumber(codes: np.ndarray, present: np.ndarray) -> np.ndarray:
     """Codes among the classes that are present, in order; a code of an absent class becomes that of its predecessor.
 

@@ -415,7 +415,7 @@ def count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         shifted = shifted - low
     present = np.bincount(shifted) > 0
     classes = (np.flatnonzero(present) + low).astype(labels.dtype)
-    return classes, (np.cumsum(present, dtype=np.int32) - np.int32(1))[shifted]
+    return classes, renumber(shifted, present)
 
 
 def distinct_labels(who: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
+from .columns import column_name
 from .errors import AssayError, CostError, DataError, KindError, plain, sentence
 
 # Methods that get the guard; a class that has none of its own inherits a guarded one, or one that calls them.
@@ -246,10 +247,9 @@ is 2e-200; bring it to another unit or scale it first (`assay.prepare.Scale`).
     wrong = np.isfinite(largest) & ((largest > LARGEST) | (learning & (largest < SMALLEST) & (largest > 0)))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])
-        name = f"x{j}" if names is None or j >= len(names) else names[j]
         raise DataError(
             who,
-            f"column '{plain(name, 40)}'",
+            f"column '{plain(column_name(names, j), 40)}'",
             "must hold numbers with squares in float64",
             f"its largest is {largest[j]:.6g}",
             "bring it to another unit or scale it first (`assay.prepare.Scale`)",

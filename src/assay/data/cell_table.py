@@ -21,6 +21,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 
+from ..base.columns import plain_label
 from ..base.errors import DataError, plain
 from ..base.words import clean, number
 
@@ -138,8 +139,7 @@ class CellTable:
 
 
 def _item(values: Any, place: int) -> Any:
-    found = values[place] if isinstance(values, np.ndarray) else values.item(place)
-    return found.item() if isinstance(found, np.generic) else found
+    return plain_label(values[place] if isinstance(values, np.ndarray) else values.item(place))
 
 
 def _nulls(series: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.columns import column_names
+from ..base.columns import column_names, plain_label
 from ..base.errors import AssayError, UsageError, plain
 from ..data.columns import ColumnSchema
 from ..explain.tree_models import TreeModel, tree_model
@@ -210,7 +210,7 @@ def refusal(
 
 def label_list(labels: Any) -> list[Any]:
     """Labels as plain Python values."""
-    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+    return [plain_label(label) for label in labels]
 
 
 def names_of(model: Any) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
+from ..base.columns import renumber
 from ..base.errors import DataError, ParameterError
 from ..base.randomness import Stream
 from ..base.threads import thread_count
@@ -61,8 +62,7 @@ def _codes(labels: Any, who: str, name: str) -> np.ndarray:
         values = values.astype(str)
     if values.size and values.dtype.kind in "iu" and 0 <= int(values.max()) - int(values.min()) <= 4 * values.size:
         shifted = values.astype(np.int64) - int(values.min())
-        present = np.bincount(shifted) > 0
-        return (np.cumsum(present) - 1)[shifted]
+        return renumber(shifted, np.bincount(shifted) > 0).astype(np.int64)
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..base.chart import Chart, Drawn, Line, Mark, together
+from ..base.columns import plain_label
 from ..base.errors import DataError, ParameterError, plain
 from ..base.estimator import check_weights
 from .records import Record
@@ -519,8 +520,3 @@ def per_class(
         },
         what,
     )
-
-
-def plain_label(label: Any) -> Any:
-    """A label as a plain Python value."""
-    return label.item() if isinstance(label, np.generic) else label

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from ..base.chart import Chart
+from ..base.columns import plain_label
 from ..base.errors import DataError, ParameterError, plain
 from ..base.randomness import Stream
-from .curves import ClassCurves, Curve, plain_label, read_truth
+from .curves import ClassCurves, Curve, read_truth
 from .distributions import normal_quantile
 from .intervals import check_alpha
 from .result import Interval, interval_words, number, p_words, percent

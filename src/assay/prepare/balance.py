@@ -9,6 +9,7 @@ import polars as pl
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Choice, Cost, DataError, UsageError, param, plain, random_state_param
+from ..base.columns import class_places
 from .encode import as_text, from_text
 from .step import RowStep, class_codes, is_quantity, is_value, kind_of, listed, matrix_of
 
@@ -79,8 +80,8 @@ class Balance(RowStep):
         check_is_fitted(self)
         labels = np.asarray(y)
         labels = labels.astype(str) if labels.dtype.kind == "O" else labels
-        place = np.minimum(np.searchsorted(self.classes_, labels), self.classes_.size - 1)
-        return np.where(self.classes_[place] == labels, self.class_weights_[place], 0.0)
+        place, known = class_places(self.classes_, labels)
+        return np.where(known, self.class_weights_[place], 0.0)
 
     def fit_resample(self, X: Any, y: Any = None, **fitted: Any) -> tuple[Any, Any]:
         """The balanced training rows and their targets."""

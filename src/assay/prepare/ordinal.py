@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Choice, DataError, Mapping, Nothing, ParameterError, param, plain
+from ..base.columns import class_places
 from ..data.roles import guess_order
 from .encode import as_text, from_text, ranks
 from .step import CellCost, TableStep, columns_param, is_frame, is_label, is_value, kind_of
@@ -177,8 +178,7 @@ class LabelCode(TableStep):
         if target is None:
             self._refuse_mismatch(isinstance(self.classes_, np.ndarray))
             return super().transform(X)
-        place = np.minimum(np.searchsorted(self.classes_, target), self.classes_.shape[0] - 1)
-        known = self.classes_[place] == target
+        place, known = class_places(self.classes_, target)
         if self.handle_unknown == "error" and not known.all():
             row = int((~known).argmax())
             self._refuse_unseen("the target", target[row], row)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import _kernels
 from ...base import DataError, plain
+from ...base.columns import plain_label
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _in_order(who: str, found: list[Any]) -> tuple[list[Any], np.ndarray]:
 def _plain_label(one: Any) -> Any:
     if isinstance(one, (np.datetime64, np.timedelta64)):
         return str(one)  # item() would give nanoseconds as a number
-    return one.item() if isinstance(one, np.generic) else one
+    return plain_label(one)
 
 
 def _long(who: str, X: Any, basket: str | None, item: str | None) -> Baskets:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from ... import _kernels
 from ...base.batches import BatchedTable
-from ...base.columns import column_names
+from ...base.columns import class_places, column_names, renumber
 from ...base.cost import Cost
 from ...base.decisions import Decisions, costs_param, given_priors
 from ...base.errors import DataError, ParameterError, plain, quoted
@@ -356,13 +356,12 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         check_lengths(type(self).__name__, n_rows, labels.shape[0])
-        codes = np.minimum(np.searchsorted(self.classes_, labels), self.classes_.shape[0] - 1)
-        unknown = self.classes_[codes] != labels
-        if unknown.any():
+        codes, known = class_places(self.classes_, labels)
+        if not known.all():
             raise DataError(
                 type(self).__name__,
                 "y",
-                f"holds the label {quoted(labels[unknown][0])}",
+                f"holds the label {quoted(labels[~known][0])}",
                 "which is not in the classes of the first call to partial_fit",
                 "name every class there",
             )
@@ -531,8 +530,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
                 narrow = rest.of_categories(kept)
                 yield model._settle(narrow, _narrowed(schema, kept), classes[present], holds_zero_one(values, rows))
             else:
-                renumbered = (np.cumsum(present) - 1).astype(np.int32)[codes].clip(0)
-                yield model._learn(values, renumbered, weights, schema, classes[present], rows)
+                yield model._learn(values, renumber(codes, present), weights, schema, classes[present], rows)
 
     def _predict_folds(
         self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
+from ...base.columns import class_places
 from ...base.cost import Cost
 from ...base.errors import ParameterError, plain
 from ...base.estimator import Classifier, take_rows
@@ -293,8 +294,8 @@ class AdaBoostClassifier(MixedInput, Classifier):
         """For each row the share of votes for its class less the largest share for another, from -1 to 1."""
         votes = self.votes(X)
         labels = np.asarray(y)
-        codes = np.searchsorted(self.classes_, labels).clip(0, self.classes_.shape[0] - 1)
-        if not np.array_equal(self.classes_[codes], labels):
+        codes, known = class_places(self.classes_, labels)
+        if not known.all():
             raise ParameterError(type(self).__name__, "y", "must hold classes that were seen in fit")
         return margins_of(votes, codes)
 

@@ -129,8 +129,7 @@ class Combiner(AroundLearners):
 
     def _among(self, given: Any, columns: np.ndarray) -> list[int]:
         """The nominal columns as they are numbered among some of the columns."""
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        return np.flatnonzero(named_columns(self, list(names), given)[columns]).tolist()
+        return np.flatnonzero(named_columns(self, column_names(self), given)[columns]).tolist()
 
     def _prototype(self, member: Any, stream: Stream) -> Any:
         return clone(member).set_params(**self._settings(member, stream))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base.around import in_threads
 from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.columns import class_places
 from ...base.cv import cv_param
 from ...base.decisions import doubtful
 from ...base.errors import DataError, ParameterError
@@ -332,9 +333,8 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         """How far rows are from the right side of the margin of each machine, (n_rows, n_machines): 0 outside it, above
         1 for errors; NaN where a machine knows nothing of the row's class."""
         values = self._decisions(X)
-        codes = np.searchsorted(self.classes_, np.asarray(y))
-        codes = np.minimum(codes, self.classes_.shape[0] - 1)
-        if values.shape[0] != codes.shape[0] or (self.classes_[codes] != np.asarray(y)).any():
+        codes, known = class_places(self.classes_, np.asarray(y))
+        if values.shape[0] != codes.shape[0] or not known.all():
             raise DataError(type(self).__name__, "y", "must hold one label of `classes_` for each row of X")
         out = np.full(values.shape, np.nan)
         for k, (chosen, sign) in enumerate(self._machines(codes)):

@@ -12,7 +12,7 @@ from scipy import special
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base.columns import column_names
+from ...base.columns import column_name, column_names
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
 from ...base.estimator import Fold, check_weights
@@ -228,7 +228,7 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
                 names = getattr(self, "feature_names_in_", None)
                 raise DataError(
                     type(self).__name__,
-                    f"column '{f'x{j}' if names is None else plain(names[j])}'",
+                    f"column '{plain(column_name(names, j))}'",
                     "must not be so small beside y that its coefficient leaves the range of float64",
                     way_out="rescale the column",
                 )

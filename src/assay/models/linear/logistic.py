@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.columns import renumber
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
 from ...base.estimator import Classifier, Fold, check_weights
@@ -219,7 +220,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             model.classes_ = labels[present]
             known, begin = codes, start
             if not present.all():
-                known, begin = np.maximum(np.cumsum(present) - 1, 0).astype(np.int32)[codes], None
+                known, begin = renumber(codes, present), None
             if through is None or transforms is None:
                 yield model._fit_rows(values, rows, known, weights, begin)
                 continue

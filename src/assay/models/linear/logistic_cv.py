@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.columns import renumber
 from ...base.cost import Cost
 from ...base.cv import choose_on_param, cv_param, drawn_rows, folds_of_sample
 from ...base.errors import AssayWarning, DataError, ParameterError
@@ -338,12 +339,12 @@ class LogisticCV(LogisticRegression):
             raise DataError(
                 type(self).__name__, "y", "has one class only in the training rows of a fold", way_out="use fewer folds"
             )
-        of_part = np.maximum(np.cumsum(present) - 1, 0).astype(np.int32)[codes]
+        of_part = renumber(codes, present)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssayWarning)
             models = list(_fit_path(part, values, train, of_part, weights, self.Cs_, starts if present.all() else None))
         weight = None if weights is None else weights[test]
-        position = np.where(present, np.cumsum(present) - 1, -1)[codes[test]]
+        position = np.where(present[codes[test]], of_part[test], -1)
         scores = []
         for model in models:
             if self.scoring in ("neg_log_loss", "accuracy"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.columns import plain_label
 from ...base.errors import DataError, ParameterError, plain
 
 
@@ -48,7 +49,7 @@ def as_ranks(owner: Any, values: np.ndarray, orders: dict[Any, Any], *, reset: b
         known = seen if categories is None else [categories[int(code)] if code >= 0 else None for code in seen]
         cells = np.full(values.shape[0], np.nan)
         for code, value in zip(seen, known):
-            plain_value = value.item() if isinstance(value, np.generic) else value
+            plain_value = plain_label(value)
             if plain_value in ranks:
                 cells[values[:, j] == code] = ranks[plain_value]
             elif reset:

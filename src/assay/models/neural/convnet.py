@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base import svg
 from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.columns import class_places, plain_label
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, UsageError, plain
 from ...base.estimator import Classifier, check_lengths, check_weights
@@ -267,8 +268,8 @@ class ConvNet(Classifier):
             codes = self.predict_log_proba(X).argmax(axis=1)
         else:
             labels = np.broadcast_to(np.asarray(y), (len(images),))
-            codes = np.searchsorted(self.classes_, labels).clip(0, len(self.classes_) - 1)
-            if (self.classes_[codes] != labels).any():
+            codes, known = class_places(self.classes_, labels)
+            if not known.all():
                 raise DataError(type(self).__name__, "y", "must hold classes of the fit", "got one that is not")
         gradients = convolution.gradients_of_images(
             self._net(), self.parameters_, images, codes.astype(np.int64), self.center_, self.scale_
@@ -286,7 +287,7 @@ class ConvNet(Classifier):
         return Saliency(
             image=_small(grey),
             saliency=_small(found),
-            label=self.classes_[best].item() if hasattr(self.classes_[best], "item") else self.classes_[best],
+            label=plain_label(self.classes_[best]),
             probability=float(probabilities[best]),
         )
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.columns import plain_label
 from ...base.errors import DataError, plain
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _LISTED = 6
 
 def _ordered(labels: Iterable[Any]) -> tuple[Any, ...]:
     """Distinct category labels in a fixed order, as plain Python values."""
-    values = [v.item() if isinstance(v, np.generic) else v for v in labels]
+    values = [plain_label(v) for v in labels]
     for value in values:
         if not isinstance(value, (str, bool, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
             raise DataError("Condition", "a category", "must be text, a truth value or a number", f"got {value!r}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from ...base.columns import plain_label
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import check_weights
 from ...base.views import Rules
@@ -38,8 +39,7 @@ class Rule:
     def __post_init__(self) -> None:
         object.__setattr__(self, "conditions", tuple(self.conditions))
         object.__setattr__(self, "counts", tuple(float(c) for c in self.counts))
-        if isinstance(self.conclusion, np.generic):
-            object.__setattr__(self, "conclusion", self.conclusion.item())
+        object.__setattr__(self, "conclusion", plain_label(self.conclusion))
         if self.counts:
             object.__setattr__(self, "rows", float(sum(self.counts)))
 
@@ -106,10 +106,9 @@ class RuleSet:
         put(self, "rules", tuple(self.rules))
         put(self, "default_counts", tuple(float(c) for c in self.default_counts))
         put(self, "total", tuple(float(c) for c in self.total))
-        if isinstance(self.default, np.generic):
-            put(self, "default", self.default.item())
+        put(self, "default", plain_label(self.default))
         if self.classes is not None:
-            classes = [c.item() if isinstance(c, np.generic) else c for c in self.classes]
+            classes = [plain_label(c) for c in self.classes]
             said = [rule.conclusion for rule in self.rules] + [self.default]
             put(self, "classes", tuple(classes + [c for c in dict.fromkeys(said) if c not in classes]))
         if self.semantics not in SEMANTICS:

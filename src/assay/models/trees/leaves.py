@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from ...base import class_factors
+from ...base.columns import renumber
 from ...base.errors import DataError, plain
 from ._engine import Tree
 from .pruning import Loss, absolute_loss, class_loss, squared_loss
@@ -62,7 +63,7 @@ class ClassLeaves(NumberLeaves):
         """Class numbers among the classes of the counted rows, which become those of the model."""
         present = np.bincount(target[counted], minlength=model.classes_.shape[0]) > 0
         model.classes_ = model.classes_[present]
-        return (np.cumsum(present) - 1).astype(np.int32)[target]
+        return renumber(target, present)
 
     def labels(self, model: Any) -> list[str]:
         """The likeliest class of each node."""
