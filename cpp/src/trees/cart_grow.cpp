@@ -88,6 +88,7 @@ private:
         for (index_t i = 0; i < m; ++i) local_[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])] = static_cast<std::int32_t>(i);
 
         std::vector<std::int32_t> label;
+        std::vector<std::uint32_t> pair;
         std::vector<double> y, search, weight, repeat;
         Samples data = data_;
         const auto pick = [&](const auto* source, auto& target, index_t width) {
@@ -96,16 +97,18 @@ private:
             for (const std::int32_t row : rows) target.insert(target.end(), source + row * width, source + (row + 1) * width);
         };
         pick(data_.label, label, 1);
+        pick(data_.pair, pair, 1);
         const index_t numbers = is_second_order<Policy> ? SecondOrder::per_row : data_.outputs;
         pick(data_.y, y, numbers);
         pick(data_.search, search, numbers);
         pick(data_.weight, weight, 1);
-        pick(data_.repeat, repeat, 1);
+        if (data_.repeat != data_.weight) pick(data_.repeat, repeat, 1);
         data.label = label.empty() ? nullptr : label.data();
         data.y = y.empty() ? nullptr : y.data();
         data.search = search.empty() ? nullptr : search.data();
         data.weight = weight.empty() ? nullptr : weight.data();
-        data.repeat = repeat.empty() ? nullptr : repeat.data();
+        data.repeat = data_.repeat == data_.weight ? data.weight : repeat.empty() ? nullptr : repeat.data();
+        data.pair = pair.empty() ? nullptr : pair.data();
 
         Grower<Policy, Narrow> grower(growth_, data, m, from.active, task.nodes, 1);
         for (const std::int32_t f : from.active) {
@@ -288,6 +291,20 @@ std::vector<double> search_target(const CartTarget& target, index_t n) {
     return search;
 }
 
+// The pairs of criteria.hpp; none where they cannot be.
+std::vector<std::uint32_t> pairs_of(const Samples& data, index_t n) {
+    std::vector<std::uint32_t> pairs;
+    if (data.n_classes != 2) return pairs;
+    pairs.resize(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) {
+        const double w = data.weight_of(i);
+        if (!(w <= most_in_pair) || w != std::floor(w)) return {};
+        const auto whole = static_cast<std::uint32_t>(w);
+        pairs[static_cast<std::size_t>(i)] = data.label[i] == 0 ? whole : whole | whole << second_class;
+    }
+    return pairs;
+}
+
 // Numbers rounded to a grid on which sums of up to n of them are exact, and what that left over on a finer one. The
 // grids depend on the numbers only, not on their order.
 struct Grid {
@@ -338,6 +355,9 @@ Tree grow_cart(const CodedColumns& columns, Wide* order, Vector<const std::int32
     Samples data{.label = target.labels, .outputs = target.outputs, .weight = target.weights,
                  .repeat = target.repeats, .n_classes = target.n_classes};
     const bool classify = target.labels != nullptr;
+    if (data.repeat != nullptr && data.weight != nullptr && std::equal(data.weight, data.weight + n, data.repeat)) data.repeat = data.weight;
+    const std::vector<std::uint32_t> pairs = pairs_of(data, n);
+    if (!pairs.empty()) data.pair = pairs.data();
     std::vector<std::int64_t> table;
     if (options.criterion == Criterion::entropy) {
         double total = 0;

@@ -18,6 +18,9 @@
 
 namespace assay::trees {
 
+constexpr int second_class = 16;
+constexpr std::uint32_t first_field = (1U << second_class) - 1, most_in_pair = 31;
+
 // Targets and weights of the rows of one store, by row of that store.
 struct Samples {
     const std::int32_t* label = nullptr;
@@ -30,6 +33,8 @@ struct Samples {
     const std::int64_t* xlogx = nullptr;  // entropy: fixed-point c log2 c for whole c, null if weights are not whole
     double fixed_point = 1;
     double l2 = 0, l1 = 0;  // second order; `search` and `y` then hold pairs (g, h), on the grid and what it left over
+    // Two classes and whole weights of up to `most_in_pair`: the weight, and from bit `second_class` on that of the second class.
+    const std::uint32_t* pair = nullptr;
 
     double weight_of(index_t row) const { return weight != nullptr ? weight[row] : 1.0; }
     double repeat_of(index_t row) const { return repeat != nullptr ? repeat[row] : 1.0; }
@@ -51,6 +56,8 @@ inline Summary count_rows(const Samples& data, const std::int32_t* rows, index_t
     }
     if (data.repeat == nullptr) {
         s.repeats = s.rows;
+    } else if (data.repeat == data.weight) {
+        s.repeats = s.weight;
     } else {
         for (index_t i = 0; i < n; ++i) s.repeats += data.repeat[rows[i]];
     }
@@ -62,7 +69,14 @@ template <class Policy>
 Summary summarise_classes(const Samples& data, const std::int32_t* rows, index_t n, double* value) {
     Summary s = count_rows(data, rows, n);
     std::fill(value, value + data.n_classes, 0.0);
-    for (index_t i = 0; i < n; ++i) value[data.label[rows[i]]] += data.weight_of(rows[i]);
+    if (data.pair != nullptr) {
+        std::uint64_t second = 0;
+        for (index_t i = 0; i < n; ++i) second += data.pair[rows[i]] >> second_class;
+        value[1] = static_cast<double>(second);
+        value[0] = s.weight - value[1];
+    } else {
+        for (index_t i = 0; i < n; ++i) value[data.label[rows[i]]] += data.weight_of(rows[i]);
+    }
     index_t present = 0;
     for (index_t k = 0; k < data.n_classes; ++k) present += value[k] > 0;
     s.pure = present <= 1;

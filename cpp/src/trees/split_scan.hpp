@@ -104,27 +104,26 @@ ASSAY_INLINE double ratio_scores_body(const double* a, const double* b, const do
     }
     return largest<W>(best, rest);
 }
-// The same for gini with two classes and unit weights, from the running count of the second class.
+// The same for gini with the pairs of two classes, from their running sum.
 template <int W, class Entry>
-ASSAY_INLINE double pair_scores_body(const std::int32_t* ones, double w0, double ones0, double total, double all_ones,
+ASSAY_INLINE double pair_scores_body(const std::int32_t* pairs, double w0, double ones0, double total, double all_ones,
                                      const Entry* e, index_t lo, index_t hi, double* scores) {
     using Doubles = typename Side<W>::Doubles;
     Doubles best = Doubles{} - infinity;
     index_t i = lo;
     for (; i + W <= hi; i += W) {
         typename Side<W>::Ints counted;
-        load(counted, ones + i);
-        Doubles wl;
-        positions_from<W>(i, wl);
-        wl += w0;
-        const Doubles wr = total - wl, l1 = __builtin_convertvector(counted, Doubles) + ones0, l0 = wl - l1;
+        load(counted, pairs + i);
+        const typename Side<W>::Ints all = counted & static_cast<std::int32_t>(first_field), ones = counted >> second_class;
+        const Doubles wl = __builtin_convertvector(all, Doubles) + w0, l1 = __builtin_convertvector(ones, Doubles) + ones0;
+        const Doubles wr = total - wl, l0 = wl - l1;
         const Doubles r1 = all_ones - l1, r0 = wr - r1;
         keep<W>(((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr), e + i, scores + i, best);
     }
     double rest = -infinity;
     for (; i < hi; ++i) {
-        const double wl = w0 + static_cast<double>(i + 1), wr = total - wl;
-        const double l1 = ones0 + static_cast<double>(ones[i]), l0 = wl - l1;
+        const double wl = w0 + static_cast<double>(pairs[i] & static_cast<std::int32_t>(first_field)), wr = total - wl;
+        const double l1 = ones0 + static_cast<double>(pairs[i] >> second_class), l0 = wl - l1;
         const double r1 = all_ones - l1, r0 = wr - r1;
         const double score = ((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr);
         scores[i] = is_fresh(e[i + 1]) ? score : -infinity;
@@ -142,13 +141,13 @@ ASSAY_DISPATCH_EACH(double, ratio_scores, (ratio_scores_body<8>), (ratio_scores_
                 index_t hi, double* scores),
                (a, b, w, w0, total, e, lo, hi, scores))
 ASSAY_DISPATCH_EACH(double, pair_scores, (pair_scores_body<8>), (pair_scores_body<4>), (pair_scores_body<4>),
-               (const std::int32_t* ones, double w0, double ones0, double total, double all_ones, const Wide* e,
+               (const std::int32_t* pairs, double w0, double ones0, double total, double all_ones, const Wide* e,
                 index_t lo, index_t hi, double* scores),
-               (ones, w0, ones0, total, all_ones, e, lo, hi, scores))
+               (pairs, w0, ones0, total, all_ones, e, lo, hi, scores))
 ASSAY_DISPATCH_EACH(double, pair_scores, (pair_scores_body<8>), (pair_scores_body<4>), (pair_scores_body<4>),
-               (const std::int32_t* ones, double w0, double ones0, double total, double all_ones, const Narrow* e,
+               (const std::int32_t* pairs, double w0, double ones0, double total, double all_ones, const Narrow* e,
                 index_t lo, index_t hi, double* scores),
-               (ones, w0, ones0, total, all_ones, e, lo, hi, scores))
+               (pairs, w0, ones0, total, all_ones, e, lo, hi, scores))
 
 // What every scan of one node shares.
 struct NodeTotals {
@@ -172,7 +171,7 @@ public:
         if constexpr (Policy::is_ratio) {
             a_.resize(size);
             b_.resize(size);
-            ones_.resize(size);
+            pairs_.resize(size);
             if (data.weight != nullptr || is_second_order<Policy>) w_.resize(size);
         }
     }
@@ -258,9 +257,9 @@ private:
         left_weight_ = is_second_order<Policy> ? data.l2 : 0.0;
         count_ = 0;
         sum_ = sq_left_ = sq_right_ = 0;
-        if (Policy::classifies ? !counts_pairs(data) : !is_second_order<Policy> && !adds_single(data))
+        if (Policy::classifies ? data.pair == nullptr : !is_second_order<Policy> && data.outputs > 1)
             left_.assign(static_cast<std::size_t>(Policy::classifies ? data.n_classes : data.outputs), 0.0);
-        if (Policy::classifies && !counts_pairs(data)) {
+        if (Policy::classifies && data.pair == nullptr) {
             right_.assign(node.value, node.value + data.n_classes);
             for (const double weight : right_) sq_right_ += weight * weight;
         }
@@ -273,10 +272,7 @@ private:
             sum_ += data.search[2 * row];
             left_weight_ += data.search[2 * row + 1];
         } else if constexpr (Policy::classifies) {
-            if (counts_pairs(data)) {
-                count_ += data.label[row];
-                return;
-            }
+            if (data.pair != nullptr) return add_pairs(data.pair[row]);
             const auto c = static_cast<std::size_t>(data.label[row]);
             const double w = data.weight_of(row);
             sq_left_ += w * (2 * left_[c] + w);
@@ -284,18 +280,18 @@ private:
             sq_right_ -= w * (2 * right_[c] - w);
             right_[c] -= w;
             left_weight_ += w;
-        } else if (adds_single(data)) {
-            sum_ += data.search[row];
         } else {
             const double w = data.weight_of(row);
             left_weight_ += w;
-            for (index_t o = 0; o < data.outputs; ++o)
+            if (data.outputs == 1) sum_ += w * data.search[row];
+            for (index_t o = 0; o < data.outputs && data.outputs > 1; ++o)
                 left_[static_cast<std::size_t>(o)] += w * data.search[row * data.outputs + o];
         }
     }
-
-    static bool counts_pairs(const Samples& data) { return data.n_classes == 2 && data.weight == nullptr; }
-    static bool adds_single(const Samples& data) { return data.outputs == 1 && data.weight == nullptr; }
+    void add_pairs(std::uint32_t sum) {
+        count_ += sum >> second_class;
+        left_weight_ += static_cast<double>(sum & first_field);
+    }
 
     // Moves the `size` rows of a block to the left one after the other and scores the boundaries from `lo` on, which it raises
     // to the first that is scored; `before` rows are there already. Returns the highest score.
@@ -309,16 +305,17 @@ private:
             total += 2 * data.l2;
             narrow_hessian(data, node, total, lo, hi);
         } else if constexpr (Policy::classifies) {
-            if (counts_pairs(data)) {
-                std::int32_t ones = 0;
+            if (data.pair != nullptr) {
+                static_assert(block * most_in_pair < 1 << (second_class - 1));
+                std::uint32_t sum = 0;
                 for (index_t i = 0; i < size; ++i) {
-                    ones += data.label[row_of(e[i])];
-                    ones_[static_cast<std::size_t>(i)] = ones;
+                    sum += data.pair[row_of(e[i])];
+                    pairs_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(sum);
                 }
-                const double first = static_cast<double>(count_);
-                count_ += ones;
+                const double weight = left_weight_, ones = static_cast<double>(count_);
+                add_pairs(sum);
                 if (lo >= hi) return -infinity;
-                return pair_scores(ones_.data(), w0, first, total, node.value[1], e, lo, hi, scores_.data());
+                return pair_scores(pairs_.data(), weight, ones, total, node.value[1], e, lo, hi, scores_.data());
             }
             prefix_classes(data, e, size);
         } else {
@@ -331,28 +328,30 @@ private:
 
     template <class Entry>
     void prefix_classes(const Samples& data, const Entry* e, index_t size) {
-        double *left = left_.data(), *right = right_.data(), sq_left = sq_left_, sq_right = sq_right_;
-        if (data.weight == nullptr && data.n_classes <= few) return prefix_few_classes(data, e, size);
-        if (data.weight == nullptr) {
-            for (index_t i = 0; i < size; ++i) {
-                const std::int32_t c = data.label[row_of(e[i])];
-                sq_left += 2 * left[c] + 1.0;
-                left[c] += 1.0;
-                sq_right -= 2 * right[c] - 1.0;
-                right[c] -= 1.0;
-                a_[static_cast<std::size_t>(i)] = sq_left;
-                b_[static_cast<std::size_t>(i)] = sq_right;
-            }
-            sq_left_ = sq_left;
-            sq_right_ = sq_right;
-            return;
-        }
+        if (data.weight != nullptr) return prefix_classes(data, e, size, [&](index_t row) { return data.weight[row]; });
+        if (data.n_classes <= few) return prefix_few_classes(data, e, size);
+        prefix_classes(data, e, size, [](index_t) { return 1.0; });
+    }
+
+    template <class Entry, class WeightOf>
+    void prefix_classes(const Samples& data, const Entry* e, index_t size, WeightOf weight_of) {
+        double *left = left_.data(), *right = right_.data(), sq_left = sq_left_, sq_right = sq_right_, weight = left_weight_;
         for (index_t i = 0; i < size; ++i) {
-            move(data, row_of(e[i]));
-            a_[static_cast<std::size_t>(i)] = sq_left_;
-            b_[static_cast<std::size_t>(i)] = sq_right_;
-            w_[static_cast<std::size_t>(i)] = left_weight_;
+            const index_t row = row_of(e[i]);
+            const std::int32_t c = data.label[row];
+            const double w = weight_of(row);
+            sq_left += w * (2 * left[c] + w);
+            left[c] += w;
+            sq_right -= w * (2 * right[c] - w);
+            right[c] -= w;
+            weight += w;
+            a_[static_cast<std::size_t>(i)] = sq_left;
+            b_[static_cast<std::size_t>(i)] = sq_right;
+            if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = weight;
         }
+        sq_left_ = sq_left;
+        sq_right_ = sq_right;
+        left_weight_ = weight;
     }
 
     // The same for few classes: how many rows of each the block has moved stands in one register, a field of it for each, as
@@ -387,19 +386,27 @@ private:
         sq_right_ = static_cast<double>(sq_right);
     }
 
+    template <class Entry, class WeightOf>
+    void prefix_single(const Samples& data, double all, const Entry* e, index_t size, WeightOf weight_of) {
+        double sum = sum_, weight = left_weight_;
+        for (index_t i = 0; i < size; ++i) {
+            const index_t row = row_of(e[i]);
+            const double w = weight_of(row);
+            sum += w * data.search[row];
+            weight += w;
+            a_[static_cast<std::size_t>(i)] = sum * sum;
+            b_[static_cast<std::size_t>(i)] = (all - sum) * (all - sum);
+            if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = weight;
+        }
+        sum_ = sum;
+        left_weight_ = weight;
+    }
+
     template <class Entry>
     void prefix_sums(const Samples& data, const NodeTotals& node, const Entry* e, index_t size) {
-        if (adds_single(data)) {
-            double sum = sum_;
-            const double all = node.value[0];
-            for (index_t i = 0; i < size; ++i) {
-                sum += data.search[row_of(e[i])];
-                a_[static_cast<std::size_t>(i)] = sum * sum;
-                b_[static_cast<std::size_t>(i)] = (all - sum) * (all - sum);
-            }
-            sum_ = sum;
-            return;
-        }
+        if (data.outputs == 1 && data.weight != nullptr)
+            return prefix_single(data, node.value[0], e, size, [&](index_t row) { return data.weight[row]; });
+        if (data.outputs == 1) return prefix_single(data, node.value[0], e, size, [](index_t) { return 1.0; });
         for (index_t i = 0; i < size; ++i) {
             move(data, row_of(e[i]));
             double a = 0, b = 0;
@@ -494,7 +501,7 @@ private:
     };
     typename AccumulatorOf<Policy, Policy::is_ratio>::type accumulator_;
     std::vector<double> scores_, a_, b_, w_;
-    std::vector<std::int32_t> ones_;
+    std::vector<std::int32_t> pairs_;
     // The left part of a scan so far, and the class weights of the right one.
     std::vector<double> left_, right_;
     double left_weight_ = 0, sum_ = 0, sq_left_ = 0, sq_right_ = 0;
