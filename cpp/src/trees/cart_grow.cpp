@@ -47,7 +47,7 @@ public:
 private:
     // Large nodes here, one after the other with columns in parallel; what is small enough becomes a task.
     void grow_top(Grower<Policy, Wide>& top, Pending root) {
-        const index_t small = std::min(largest_task, std::max<index_t>(256, n_ / 8));
+        const index_t share = growth_.options.threads > 1 ? std::max<index_t>(256, n_ / 8) : n_, small = std::min(largest_task, share);
         std::vector<Pending> stack;
         stack.push_back(std::move(root));
         while (!stack.empty() && !interrupted()) {
