@@ -64,25 +64,41 @@ nb::tuple k_medians_bound(const Array2<const double>& rows, const Weights& weigh
     });
 }
 
-nb::tuple kernel_k_means_bound(const Array2<const double>& gram, const Weights& weights,
-                               const Array2<const std::int64_t>& starts, index_t max_iter, bool record, int threads) {
-    const char* who = "kernel_k_means";
-    const auto g = view(gram);
-    const std::size_t restarts = starts.shape(0), k = starts.shape(1), n = gram.shape(0);
-    require(g.rows > 0 && g.rows == g.cols, who, "the kernel matrix must be square and not empty");
-    require(restarts > 0 && k > 0 && k <= n, who, "starts must be restarts x k rows, k at most the number of rows");
+// Kernel k-means from starts; `lines_of()` gives the lines of the kernel matrix of n rows.
+template <class LinesOf>
+nb::tuple kernel_k_means_from(const char* who, index_t n, const Weights& weights, const Array2<const std::int64_t>& starts,
+                              index_t max_iter, bool record, int threads, LinesOf&& lines_of) {
+    const std::size_t restarts = starts.shape(0), k = starts.shape(1), rows = static_cast<std::size_t>(n);
+    require(restarts > 0 && k > 0 && k <= rows, who, "starts must be restarts x k rows, k at most the number of rows");
     for (std::size_t s = 0; s < restarts * k; ++s)
-        require(starts.data()[s] >= 0 && starts.data()[s] < g.rows, who, "starts must be numbers of rows");
-    const double* const w = weights_of(weights, g.rows, who);
-    std::vector<std::int32_t> labels(restarts * n);
+        require(starts.data()[s] >= 0 && starts.data()[s] < n, who, "starts must be numbers of rows");
+    const double* const w = weights_of(weights, n, who);
+    std::vector<std::int32_t> labels(restarts * rows);
     std::vector<double> norms(restarts * k);
     const auto runs = without_gil([&] {
-        return clustering::kernel_k_means(g, w, static_cast<index_t>(k), static_cast<index_t>(restarts), starts.data(),
-                                          max_iter, record, labels.data(), norms.data(), threads);
+        return clustering::kernel_k_means(lines_of(), w, static_cast<index_t>(k), static_cast<index_t>(restarts),
+                                          starts.data(), max_iter, record, labels.data(), norms.data(), threads);
     });
     nb::list ends;
     for (const auto& run : runs) ends.append(nb::make_tuple(run.inertia, run.n_iter, run.converged, run.inertias));
-    return nb::make_tuple(own(std::move(labels), restarts, n), own(std::move(norms), restarts, k), ends);
+    return nb::make_tuple(own(std::move(labels), restarts, rows), own(std::move(norms), restarts, k), ends);
+}
+
+nb::tuple kernel_k_means_bound(const Array2<const double>& gram, const Weights& weights,
+                               const Array2<const std::int64_t>& starts, index_t max_iter, bool record, int threads) {
+    const auto g = view(gram);
+    require(g.rows > 0 && g.rows == g.cols, "kernel_k_means", "the kernel matrix must be square and not empty");
+    return kernel_k_means_from("kernel_k_means", g.rows, weights, starts, max_iter, record, threads,
+                               [&] { return clustering::KernelLines(g); });
+}
+
+nb::tuple gaussian_k_means_bound(const Array2<const double>& rows, double gamma, const Weights& weights,
+                                 const Array2<const std::int64_t>& starts, index_t max_iter, bool record, int threads) {
+    const auto x = view(rows);
+    require(x.rows > 0 && x.cols > 0, "gaussian_k_means", "rows must not be empty");
+    require(gamma > 0.0, "gaussian_k_means", "gamma must be above 0");
+    return kernel_k_means_from("gaussian_k_means", x.rows, weights, starts, max_iter, record, threads,
+                               [&] { return clustering::KernelLines(x, gamma, threads); });
 }
 
 // Labels of the nearest centres and how far they are, by `search(rows, centres, labels, distances)`.
@@ -237,6 +253,8 @@ void bind_clustering(nb::module_& m) {
           "The nearest centre of each row by Manhattan distance, and that distance.");
     m.def("kernel_k_means", &kernel_k_means_bound, "gram"_a.noconvert(), "weights"_a.none(), "starts"_a, "max_iter"_a,
           "record"_a, "threads"_a, "Labels, norms of the means and ends of kernel k-means from each start.");
+    m.def("gaussian_k_means", &gaussian_k_means_bound, "rows"_a, "gamma"_a, "weights"_a.none(), "starts"_a, "max_iter"_a,
+          "record"_a, "threads"_a, "The same under the Gaussian kernel of rows, without its matrix.");
     m.def("dbscan", &dbscan_bound, "rows"_a, "weights"_a.none(), "metric"_a, "reach"_a, "min_weight"_a, "threads"_a,
           "Labels of DBSCAN (-1 for noise) and which rows are core.");
     m.def("spanning_hierarchy", &tree_hierarchy, "rows"_a, "core"_a.none(), "metric"_a, "p"_a, "boxes"_a, "threads"_a,

@@ -146,7 +146,7 @@ TEST("kernel k-means with inner products ends where Lloyd's steps end, for any n
     const std::vector<std::int64_t> starts{0, 1, 2, 3, 4, 5};
     std::vector<std::int32_t> labels(static_cast<std::size_t>(n)), again(labels.size()), plain(labels.size());
     std::vector<double> norms(static_cast<std::size_t>(k));
-    const auto square = c_matrix<const double>(gram.data(), n, n);
+    const clustering::KernelLines square(c_matrix<const double>(gram.data(), n, n));
     const auto runs = clustering::kernel_k_means(square, nullptr, k, 1, starts.data(), 500, false, labels.data(), norms.data(), 1);
     clustering::kernel_k_means(square, nullptr, k, 1, starts.data(), 500, false, again.data(), norms.data(), 3);
     CHECK(labels == again && runs[0].converged);

@@ -710,6 +710,9 @@ def nearest_medians(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, No
 def kernel_k_means(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], max_iter: int, record: bool, threads: int) -> tuple:
     """Labels, norms of the means and ends of kernel k-means from each start."""
 
+def gaussian_k_means(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: float, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], max_iter: int, record: bool, threads: int) -> tuple:
+    """The same under the Gaussian kernel of rows, without its matrix."""
+
 def dbscan(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, metric: int, reach: float, min_weight: float, threads: int) -> tuple:
     """Labels of DBSCAN (-1 for noise) and which rows are core."""
 

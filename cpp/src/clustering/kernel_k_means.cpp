@@ -6,13 +6,15 @@
 #include <numeric>
 
 #include "assay/common/large_pages.hpp"
+#include "assay/common/panels.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/neighbours/kernel_functions.hpp"
 
 namespace assay::clustering {
 namespace {
 
-constexpr index_t strip = 1024;  // columns of the sums that stay in cache
+constexpr index_t strip = 1024;  // columns of the sums that stay in cache, whole panels
 
 template <class I>
 std::size_t at(I i) {
@@ -64,11 +66,11 @@ struct KernelDescent {
 
     double weight(index_t i) const { return weights ? weights[i] : 1.0; }
 
-    void start(Matrix<const double> gram, const std::vector<double>& own, const std::int64_t* rows, int threads) {
+    void start(const KernelLines& lines, const std::vector<double>& own, const std::int64_t* rows, int threads) {
         look(own, threads, [&](index_t c, index_t begin, index_t end) {
-            const double* const line = gram.row(rows[c]);
-            nearer(own.data() + begin, line + begin, 2.0, line[rows[c]], static_cast<std::int32_t>(c), away.data() + begin,
-                   next.data() + begin, end - begin);
+            double room[strip];
+            nearer(own.data() + begin, lines.cells(rows[c], begin, end, room), 2.0, own[at(rows[c])],
+                   static_cast<std::int32_t>(c), away.data() + begin, next.data() + begin, end - begin);
         });
         std::copy(next.begin(), next.end(), labels);
         add_all();
@@ -165,7 +167,7 @@ struct KernelDescent {
 };
 
 // The sums of all descents follow their moves: lines in the order of the rows, each read once for all.
-void follow(Matrix<const double> gram, std::vector<KernelDescent>& descents, int threads) {
+void follow(const KernelLines& lines, std::vector<KernelDescent>& descents, int threads) {
     struct Turn {
         LineMove move;
         std::size_t descent;
@@ -174,13 +176,16 @@ void follow(Matrix<const double> gram, std::vector<KernelDescent>& descents, int
     for (std::size_t d = 0; d < descents.size(); ++d)
         for (const LineMove& move : descents[d].moves) turns.push_back({move, d});
     std::stable_sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) { return a.move.row < b.move.row; });
-    const index_t n = gram.rows;
+    const index_t n = lines.size();
     parallel_chunks(n, strip, threads, [&](index_t, index_t begin, index_t end) {
+        double room[strip];
+        const double* line = nullptr;
+        index_t held = -1;
         for (const Turn& turn : turns) {
             KernelDescent& descent = descents[turn.descent];
             const double weight = descent.weight(turn.move.row);
             if (weight == 0.0) continue;
-            const double* const line = gram.row(turn.move.row) + begin;
+            if (turn.move.row != held) line = lines.cells(held = turn.move.row, begin, end, room);
             double* const sums = descent.sums.data() + begin;
             if (turn.move.from >= 0) add_line(sums + turn.move.from * n, line, -weight, end - begin);
             add_line(sums + turn.move.to * n, line, weight, end - begin);
@@ -191,12 +196,24 @@ void follow(Matrix<const double> gram, std::vector<KernelDescent>& descents, int
 
 }  // namespace
 
-std::vector<KMeansRun> kernel_k_means(Matrix<const double> gram, const double* weights, index_t k, index_t restarts,
-                                            const std::int64_t* starts, index_t max_iter, bool record,
-                                            std::int32_t* labels, double* centre_norms, int threads) {
-    const index_t n = gram.rows;
+KernelLines::KernelLines(Matrix<const double> rows, double gamma, int threads)
+    : rows_(rows), n_(rows.rows), gamma_(gamma), panels_(at(panel_count(rows.rows) * panel_lanes * rows.cols)) {
+    neighbours::pack_panels(rows, nullptr, panels_.data(), threads);
+}
+
+const double* KernelLines::cells(index_t row, index_t begin, index_t end, double* room) const {
+    if (panels_.empty()) return gram_.row(row) + begin;
+    neighbours::kernel_line(neighbours::Metric::euclidean, rows_.row(row), panels_.data() + begin * rows_.cols,
+                            panel_count(end - begin), rows_.cols, gamma_, room);
+    return room;
+}
+
+std::vector<KMeansRun> kernel_k_means(const KernelLines& lines, const double* weights, index_t k, index_t restarts,
+                                      const std::int64_t* starts, index_t max_iter, bool record, std::int32_t* labels,
+                                      double* centre_norms, int threads) {
+    const index_t n = lines.size();
     std::vector<double> own(at(n));
-    for (index_t i = 0; i < n; ++i) own[at(i)] = gram(i, i);
+    for (index_t i = 0; i < n; ++i) own[at(i)] = lines.diagonal(i);
     std::vector<KMeansRun> runs;
     // So many restarts at once that their sums stay small beside the matrix.
     const index_t together = std::clamp<index_t>(n / (4 * k), 1, 8);
@@ -204,11 +221,11 @@ std::vector<KMeansRun> kernel_k_means(Matrix<const double> gram, const double* w
         std::vector<KernelDescent> descents;
         for (index_t r = first; r < std::min(restarts, first + together); ++r) {
             descents.emplace_back(n, k, weights, labels + r * n);
-            descents.back().start(gram, own, starts + r * k, threads);
+            descents.back().start(lines, own, starts + r * k, threads);
         }
         bool some = true;
         while (some && !interrupted()) {
-            follow(gram, descents, threads);
+            follow(lines, descents, threads);
             some = false;
             for (KernelDescent& descent : descents)
                 if (descent.active && !interrupted()) {

@@ -31,6 +31,11 @@ void kernel_gram(Metric metric, const MetricOptions& options, const double* pane
         half);
 }
 
+void kernel_line(Metric metric, const double* query, const double* panels, index_t count, index_t d, double gamma, double* out) {
+    panel_distances(metric)(query, panels, count, d, {}, out);
+    exponentials(out, count * panel_lanes, gamma, out);
+}
+
 void kernel_sums(Metric metric, const MetricOptions& options, const double* panels, index_t n,
                  Matrix<const double> queries, double gamma, const double* weights, double* sums, int threads) {
     std::fill(sums, sums + queries.rows, 0.0);

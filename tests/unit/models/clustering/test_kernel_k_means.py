@@ -81,8 +81,33 @@ def test_the_objective_never_rises_and_kernels_add():
 
 
 def test_the_kernel_matrix_is_announced():
-    with config.use(max_bytes=1e6), pytest.raises(CostError, match="use k-means or dbscan"):
-        KernelKMeans(2).fit(np.arange(1000.0)[:, None])
+    X = np.random.default_rng(0).normal(size=(2100, 1))
+    with config.use(max_bytes=1e6):
+        for kernel, rows in (("gaussian", X[:2000]), ("polynomial", X)):
+            with pytest.raises(CostError, match="use k-means or dbscan"):
+                KernelKMeans(2, kernel=kernel).fit(rows)
+        KernelKMeans(2, n_init=1, random_state=0).fit(X)  # lines made anew need none
+
+
+@pytest.mark.parametrize("shape", [(2050, 3), (2300, 16)])
+def test_lines_made_anew_are_those_of_the_matrix(shape):
+    rng = np.random.default_rng(3)
+    X, share = rng.normal(size=shape), rng.integers(0, 3, shape[0]).astype(float)
+    kernel = Gaussian(gamma=0.2)
+    starts = np.stack([rng.choice(shape[0], 9, replace=False) for _ in range(2)])
+    kept = _kernels.kernel_k_means(kernel(X), share, starts, 40, True, 2)
+    for threads in (1, 3):
+        anew = _kernels.gaussian_k_means(X, 0.2, share, starts, 40, True, threads)
+        np.testing.assert_array_equal(kept[0], anew[0])
+        np.testing.assert_array_equal(kept[1], anew[1])
+        assert kept[2] == anew[2]
+
+
+def test_rows_that_the_gaussian_kernel_cannot_tell_apart_are_refused():
+    X = np.random.default_rng(4).normal(size=(2100, 2))
+    for rows in (X, X[:100]):
+        with pytest.raises(DataError, match="last digits"):
+            KernelKMeans(2, gamma=1e-12, random_state=0).fit(rows)
 
 
 def plain_kernel_k_means(gram: np.ndarray, share: np.ndarray, start: np.ndarray, steps: int = 100) -> np.ndarray:
