@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.base import DataError, ParameterError
-from assay.evaluate import bayes_correlated_t, bayes_signed_rank, corrected_resampled_t
+from assay.evaluate import bayes_correlated_t, bayes_signed_rank, bayesian_tests, corrected_resampled_t
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(0.82, 0.02, 20)
@@ -84,6 +84,8 @@ def test_every_parameter_of_signed_rank_matters():
     ("call", "error"),
     [
         (lambda: bayes_correlated_t(A, B, rope=-1, **SPLIT), ParameterError),
+        (lambda: bayes_correlated_t(A, B, rope=np.inf, **SPLIT), ParameterError),
+        (lambda: bayes_signed_rank(A, B, rope=np.nan), ParameterError),
         (lambda: bayes_correlated_t(A, B, n_train=0, n_test=1), ParameterError),
         (lambda: bayes_correlated_t(A[:1], B[:1], **SPLIT), DataError),
         (lambda: bayes_signed_rank(A, B, prior_strength=0), ParameterError),
@@ -94,3 +96,64 @@ def test_every_parameter_of_signed_rank_matters():
 def test_mistakes_get_one_sentence(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_constant_difference_is_known_for_sure(sign):
+    a, b = np.full(4, 0.5), np.full(4, 0.5 - sign * 0.25)
+    better, worse = ("right", "left") if sign > 0 else ("left", "right")
+    for rope, inside in ((0.0, 0.0), (0.125, 0.0), (0.25, 1.0), (0.3, 1.0)):
+        found = bayes_correlated_t(a, b, rope=rope, **SPLIT)
+        assert found.details["probabilities"] == {better: 1.0 - inside, "rope": inside, worse: 0.0}
+        assert found.interval == (sign * 0.25, sign * 0.25) and found.statistic == sign * np.inf and not found.valid
+    same = bayes_correlated_t(a, a, rope=0.0, **SPLIT)
+    assert same.details["probabilities"] == {"left": 0.5, "rope": 0.0, "right": 0.5} and same.statistic == 0
+    assert bayes_correlated_t(A, B, **SPLIT).valid
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("strength", "alpha"), [(2.0, 0.2), (0.5, 0.5), (4.0, 0.05)])
+def test_the_lead_on_one_data_set_has_a_closed_form(sign, strength, alpha):
+    """Without a rope theta_right - theta_left is +-(1 - w^2), w the weight of the prior, and P(w <= x) = x^strength."""
+    found = bayes_signed_rank(
+        [0.5 + sign * 0.25], [0.5], rope=0.0, prior_strength=strength, alpha=alpha, n_samples=40_000
+    )
+    ends = sorted(sign * (1 - (1 - p) ** (2 / strength)) for p in (alpha / 2, 1 - alpha / 2))
+    assert found.interval == pytest.approx(ends, abs=0.01)
+    assert found.effect == pytest.approx(sign * (1 - strength / (strength + 2)), abs=0.01)
+    # A pair on the edge of the rope counts half: there theta of the better is 1 - w, that of the rope w.
+    edge = bayes_signed_rank([0.5 + sign * 0.25], [0.5], rope=0.125, prior_strength=strength, n_samples=40_000)
+    chances, theta = edge.details["probabilities"], edge.details["theta"]
+    better, worse = ("right", "left") if sign > 0 else ("left", "right")
+    assert chances[better] == pytest.approx(0.5**strength, abs=0.01) and chances[worse] == theta[worse] == 0
+    assert theta["rope"] == pytest.approx(strength / (strength + 1), abs=0.01)
+    assert edge.statistic == max(chances.values())
+    assert edge.sentence.startswith(f"A scored 0.25 {'higher' if sign > 0 else 'lower'} than B in the median;")
+
+
+def test_draws_in_parts_are_the_same_draws(monkeypatch):
+    whole = bayes_signed_rank(A, B, n_samples=500).details
+    for chunk in (1, 21 * 7, 21 * 499):
+        monkeypatch.setattr(bayesian_tests, "_CHUNK", chunk)
+        assert bayes_signed_rank(A, B, n_samples=500).details == whole
+    assert bayes_signed_rank(A, B, n_samples=1).details["n_samples"] == 1
+
+
+def test_a_probability_that_reaches_its_level_decides():
+    reached = set()
+    for seed in range(40):
+        found = bayes_signed_rank(A[:4], B[:4], n_samples=4, alpha=0.25, random_state=seed).details
+        wanted = [w for w, p in found["probabilities"].items() if p >= 0.75]
+        words = {"left": "b", "rope": "equivalent", "right": "a"}
+        assert found["decision"] == (words[wanted[0]] if wanted else "undecided")
+        reached |= set(found["probabilities"].values())
+    assert 0.75 in reached and 0.5 in reached
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [(0.0, "below 0.001"), (0.0009, "below 0.001"), (0.001, "0.001"), (0.09, "0.09"), (0.999, "0.999")],
+)
+def test_chances_near_none_and_all_are_said_as_bounds(probability, words):
+    assert bayesian_tests._chance(probability) == words
+    assert bayesian_tests._chance(0.9995) == bayesian_tests._chance(1.0) == "above 0.999"
