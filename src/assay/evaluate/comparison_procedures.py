@@ -649,9 +649,10 @@ class DataSets(Procedure):
         if self.chosen in ("sign_test", "permutation_test"):
             return None
         names = list(self.kept)
-        spreads = [np.var(self.kept[a] - self.kept[b], ddof=1) for i, a in enumerate(names) for b in names[:i]]
+        size = max(float(np.abs(values).max()) for values in self.kept.values())
+        spreads = [spread(self.kept[a] - self.kept[b], size) for i, a in enumerate(names) for b in names[:i]]
         efficiency = _SIGNED_RANK_EFFICIENCY if self.chosen == "wilcoxon" else 1.0
-        error = float(np.sqrt(np.mean(spreads) / self.n / efficiency))
+        error = float(np.sqrt(np.mean(np.square(spreads)) / self.n / efficiency))
         return detectable_t(self.n - 1, level, POWER) * error if error > 0 else None
 
     def omnibus(self, alpha: float) -> TestResult | None:
