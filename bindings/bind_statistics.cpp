@@ -50,6 +50,15 @@ Result2<double> gram(Array2<const double> x, Array2<const double> y, Array1<cons
     return own(std::move(sums), size, size);
 }
 
+Result1<double> centre(Array2<const double> x, Array2<const double> y, index_t step) {
+    const char* name = "central_values";
+    require(y.shape(0) == x.shape(0) && x.shape(0) > 0, name, "x and y must have the same number of rows, and some");
+    require(step > 0, name, "step must be positive");
+    std::vector<double> shift(x.shape(1) + y.shape(1));
+    without_gil([&] { central_values(view(x), view(y), step, shift.data()); });
+    return own(std::move(shift));
+}
+
 Result2<double> grams(Array2<const double> x, Indices codes, int classes, Array2<const double> shift, Weights weights,
                       Rows rows, int threads) {
     const char* name = "class_grams";
@@ -282,6 +291,8 @@ Result2<double> discriminant_scores_of_lists(Array2<const double> x, const Lists
 void bind_statistics(nb::module_& m) {
     m.def("weighted_gram", &gram, "x"_a.noconvert(), "y"_a.noconvert(), "shift"_a.noconvert(), "weights"_a.none(),
           "rows"_a.none(), "threads"_a, "Sum of w z z^T over the rows, z = [x - shift, y - shift, 1].");
+    m.def("central_values", &centre, "x"_a.noconvert(), "y"_a.noconvert(), "step"_a,
+          "Of each column of x and y the mean over every step-th row, of one that is constant there its value.");
     m.def("class_grams", &grams, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),
           "weights"_a.none(), "rows"_a.none(), "threads"_a,
           "Sums of w z z^T over the rows of each class, z = [x - shift of the class, 1], one below the other.");

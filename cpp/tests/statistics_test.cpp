@@ -68,6 +68,15 @@ TEST("the Gram matrix equals the plain sum, narrow and wide, at every instructio
     }
 }
 
+TEST("a shift is the mean over every step-th row, and exactly the value of a column that is constant there") {
+    const std::vector<double> x{0.1, 1.0, 7.0, 9.0, 0.1, 3.0, 7.0, 9.0, 0.1, 5.0}, y{2.0, 0.0, 4.0, 0.0, NAN};
+    std::vector<double> shift(3);
+    central_values(c_matrix(x.data(), 5, 2), c_matrix(y.data(), 5, 1), 2, shift.data());
+    CHECK(shift[0] == 0.1);
+    CHECK(shift[1] == 3.0);
+    CHECK(std::isnan(shift[2]));
+}
+
 TEST("Gram matrices of parts add up to the whole") {
     const index_t n = 9000, p = 5;
     const auto x = normals(n * p, 11);

@@ -111,7 +111,7 @@ PROBLEMS: tuple[Problem, ...] = (
     ),
     Problem(
         id="least-squares",
-        title="Least squares (ours with standard errors and refinement)",
+        title="Least squares (ours with refinement, and standard errors when asked for)",
         make=_make,
         sizes=by_rows("{n} x 50", 1_500, 50_000, 500_000),
         ours=Contender("assay LeastSquares", "assay", _least_squares),

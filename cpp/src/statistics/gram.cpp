@@ -376,6 +376,22 @@ void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection 
     write_both_halves(padded.get(), width, gram, d);
 }
 
+void central_values(Matrix<const double> x, Matrix<const double> y, index_t step, double* shift) {
+    for (const Matrix<const double>& table : {x, y}) {
+        std::vector<double> sums(static_cast<std::size_t>(table.cols), 0.0), others(sums);
+        index_t count = 0;
+        for (index_t i = 0; i < table.rows; i += step, ++count) {
+            const double *row = table.row(i), *first = table.row(0);
+            for (std::size_t j = 0; j < sums.size(); ++j) {
+                sums[j] += row[j];
+                others[j] += row[j] != first[j] ? 1.0 : 0.0;
+            }
+        }
+        for (std::size_t j = 0; j < sums.size(); ++j)
+            *shift++ = others[j] > 0.0 ? sums[j] / static_cast<double>(count) : table.row(0)[j];
+    }
+}
+
 void class_grams(Matrix<const double> x, const std::int32_t* codes, index_t classes, RowSelection selection,
                  const double* shift, double* grams, int threads) {
     constexpr index_t second_level = 512 << 10, grain = 16384;

@@ -30,6 +30,12 @@ def _blas() -> list[Any]:
     return _controller().select(user_api="blas").lib_controllers
 
 
+@functools.cache
+def _cores() -> int:
+    # The system is asked by reading a file, which a small fit would notice.
+    return os.cpu_count() or 1
+
+
 _lock = threading.Lock()
 _limits: list[tuple[Any, int]] = []
 _inside = 0
@@ -93,5 +99,5 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ParameterError("thread_count", "parameter 'n_jobs'", "must not be 0", way_out="use 1 or -1")
     if n_jobs < 0:
-        n_jobs = max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+        n_jobs = max(1, _cores() + 1 + n_jobs)
     return min(int(n_jobs), limit)

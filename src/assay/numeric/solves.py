@@ -149,15 +149,16 @@ class Cholesky:
 
 def cholesky(matrix: np.ndarray) -> Cholesky | None:
     """The scaled Cholesky factor, or None if the matrix is not positive definite in float64."""
-    diagonal = np.diag(matrix)
-    if not (np.isfinite(matrix).all() and (diagonal > 0).all()):
+    diagonal = matrix.diagonal()
+    if not (np.isfinite(matrix).all() and diagonal.min(initial=np.inf) > 0):
         return None
     scale = 1.0 / np.sqrt(diagonal)
-    scaled = matrix * scale[:, None] * scale[None, :]
-    if not np.isfinite(scaled).all():
+    scaled = matrix * scale[:, None]
+    scaled *= scale
+    norm = float(np.abs(scaled).sum(axis=0).max())
+    if not np.isfinite(norm):
         return None
-    norm = np.abs(scaled).sum(axis=0).max()
-    factor, info = lapack.dpotrf(np.asfortranarray(scaled), lower=1, clean=1)
+    factor, info = lapack.dpotrf(np.asfortranarray(scaled), lower=1, clean=1, overwrite_a=1)
     if info != 0:
         return None
     reciprocal, info = lapack.dpocon(factor, norm, uplo="L")

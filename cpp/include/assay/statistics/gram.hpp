@@ -33,7 +33,11 @@ struct RowSelection {
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads);
 
-// The same for each class by itself, q = 0, in one pass over the rows: codes: one class in 0 .. classes - 1 per row of x;
+// A shift near the means, from every step-th row: the mean of each column of x and y over them, of one that does not
+// vary there its value. shift (OUT): p + q values.
+void central_values(Matrix<const double> x, Matrix<const double> y, index_t step, double* shift);
+
+// The Gram matrix of each class by itself, q = 0, in one pass over the rows: codes: one class in 0 .. classes - 1 per row of x;
 // shift: classes x p; grams (OUT): classes x (p + 1) x (p + 1). Rows gather in a block of their class, which is multiplied
 // when it is full; where blocks and sums of all classes leave the second-level cache, the classes are summed in turn.
 void class_grams(Matrix<const double> x, const std::int32_t* codes, index_t classes, RowSelection selection,

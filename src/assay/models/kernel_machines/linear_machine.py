@@ -260,7 +260,7 @@ class _Placed:
     @classmethod
     def of(cls, problem: LinearProblem) -> _Placed:
         X = problem.X
-        shift = table_of(X).central_values(np.empty((X.shape[0], 0)))
+        shift = table_of(X).centring(np.empty((X.shape[0], 0)))()
         if isinstance(X, np.ndarray):
             shift[np.abs(shift) <= _FAR * np.ptp(X, axis=0)] = 0.0
         if shift.any():
@@ -306,7 +306,7 @@ def solve_linear(problem: LinearProblem, tol: float, start: tuple[np.ndarray, fl
         stages.append(problem.part(some, float(problem.price.sum() / problem.price[some].sum())))
     for problem in reversed(stages):
         n, d = problem.X.shape
-        centre = table_of(problem.X).central_values(np.empty((n, 0)))
+        centre = table_of(problem.X).centring(np.empty((n, 0)))()
         theta = np.zeros(d + 1) if start is None else np.append(start[0], start[1] + centre @ start[0])
         whole = _Newton(problem, centre, np.zeros(d + 1))
         f = whole.product(theta)

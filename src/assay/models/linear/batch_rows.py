@@ -65,9 +65,12 @@ class BatchRows:
         nothing = np.empty((self.X.shape[0], 0))
         return reduce_rows(self.X, nothing, weights, fit_intercept=False, centre=centre), None
 
-    def central_values(self, targets: np.ndarray, fit_intercept: bool = True) -> np.ndarray:
-        """A value near the mean of each column and target from about a thousand rows, exactly that of a constant one;
-        zeros without intercept."""
+    def centring(self, targets: np.ndarray, fit_intercept: bool = True) -> Callable[[], np.ndarray]:
+        """() to a value near the mean of each column and target from about a thousand rows, exactly that of a constant
+        one; to zeros without intercept."""
+        return functools.partial(self._central_values, targets, fit_intercept)
+
+    def _central_values(self, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
         if not fit_intercept:
             return np.zeros(self.X.shape[1] + targets.shape[1])
         step = max(1, self.X.shape[0] // 1024)

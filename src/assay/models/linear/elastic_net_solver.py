@@ -195,7 +195,7 @@ class ColumnSource(_Columns):
         cls, rows: np.ndarray, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
     ) -> ColumnSource:
         """Rows and target less a central value of each column; `weights` (n_problems, n_rows)."""
-        shift = table_of(rows).central_values(target[:, None], fit_intercept)
+        shift = table_of(rows).centring(target[:, None], fit_intercept)()
         columns = _kernels.shifted_columns(rows, shift[:-1], threads)
         padding = columns.shape[1] - rows.shape[0]
         return cls(
@@ -253,7 +253,7 @@ class SparseColumnSource(_Columns):
         cls, rows: SparseTable, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
     ) -> SparseColumnSource:
         """Target less its mean, and the columns as they are but for those far from zero."""
-        shift = table_of(rows).central_values(target[:, None], fit_intercept)
+        shift = table_of(rows).centring(target[:, None], fit_intercept)()
         return cls(rows.shifted(shift[:-1]), target - shift[-1], weights, shift, fit_intercept, threads)
 
     def only(self, problem: int, weights: np.ndarray | None = None) -> SparseColumnSource:

@@ -91,7 +91,7 @@ class FoldStatistics:
         part = functools.partial(
             GramStatistics.of, rows, targets, weights, fit_intercept=fit_intercept, threads=threads
         )
-        shift = table_of(rows).central_values(targets, fit_intercept)
+        shift = table_of(rows).centring(targets, fit_intercept)()
         once = _cover_once(folds, rows.shape[0])
         for _ in range(2):
             test = [part(shift=shift, subset=rows_out) for _, rows_out in folds]
@@ -155,7 +155,7 @@ class ChunkedGram:
         """The blocks of a table; they depend on its size alone, not on any folds."""
         count = _chunk_count(*rows.shape)
         bounds = np.linspace(0, rows.shape[0], count + 1).astype(np.int64)
-        shift = table_of(rows).central_values(targets, fit_intercept)
+        shift = table_of(rows).centring(targets, fit_intercept)()
         for _ in range(2):
             chunks = [
                 GramStatistics.of(

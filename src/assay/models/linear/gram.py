@@ -6,6 +6,7 @@ into those of the training rows, and says when that subtraction would lose digit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,9 @@ Rows = np.ndarray | SparseTable
 LEAST_SHARE = 1e-4
 _BLOCK = 1 << 15
 """Cells of a matrix that are changed in one step."""
+MADE = 1 << 14
+"""Rows that are made at once: some chunks of the kernel, so that its threads find work."""
+_SAMPLE = 256
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class GramStatistics:
     ) -> GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
         table = table_of(rows)
-        around = table.central_values(targets, fit_intercept) if shift is None else shift
+        around = table.centring(targets, fit_intercept)() if shift is None else shift
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
         sums_around = table.gram_sums(targets, weights, indices)
         found = cls(sums_around(shift=around, threads=threads), around, targets.shape[1], fit_intercept)
@@ -71,14 +75,38 @@ class GramStatistics:
             found = cls(sums_around(shift=around, threads=threads), around, targets.shape[1], fit_intercept)
         return found
 
+    @classmethod
+    def of_made(
+        cls,
+        made: Callable[[slice], np.ndarray],
+        targets: np.ndarray,
+        weights: Some,
+        *,
+        fit_intercept: bool,
+        threads: int,
+    ) -> GramStatistics | None:
+        """The statistics of rows that are `made` some at a time and never held at once; None if the shift was far."""
+        n_rows = targets.shape[0]
+        some = slice(None, None, max(1, n_rows // _SAMPLE))
+        around = table_of(made(some)).centring(np.ascontiguousarray(targets[some]), fit_intercept)()
+        sums = np.zeros((around.shape[0] + 1, around.shape[0] + 1))
+        for begin in range(0, n_rows, MADE):
+            part = slice(begin, begin + MADE)
+            of_part = None if weights is None else weights[part]
+            sums += table_of(made(part)).gram_sums(targets[part], of_part, None)(shift=around, threads=threads)
+        found = cls(sums, around, targets.shape[1], fit_intercept)
+        finite = np.isfinite(sums).all()
+        return found if finite and not (fit_intercept and found._shift_is_far()) else None
+
     def _shift_is_far(self) -> bool:
         """Whether some column mean lies many standard deviations from the shift, so that centring would cancel."""
         return bool(self._far().any())
 
     def _far(self) -> np.ndarray:
-        offset = self.sums[-1, :-1] / self.sums[-1, -1]
-        spread = np.sqrt(np.maximum(np.diag(self.sums)[:-1] / self.sums[-1, -1] - offset**2, 0.0))
-        return (np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(self.shift))
+        weight = self.sums[-1, -1]
+        offset = np.abs(self.sums[-1, :-1] / weight)
+        spread = np.sqrt(np.maximum(self.sums.diagonal()[:-1] / weight - offset * offset, 0.0))
+        return (offset > 100 * spread) & (offset > 1e-10 * np.abs(self.shift))
 
     def nearer_shift(self, rows: np.ndarray | SparseTable) -> np.ndarray:
         """The means; of a sparse table only those of columns far from the shift, which are almost full."""
@@ -124,8 +152,8 @@ class GramStatistics:
             mean = self.shift + first / weight
             step, scaled = max(1, _BLOCK // max(1, p)), first[:p] / weight
             for at in range(0, p, step):  # some rows at a time: what is subtracted is never a whole matrix
-                gram[at : at + step] -= np.outer(first[at : min(at + step, p)], scaled)
-            cross -= np.outer(first[:p], first[p:] / weight)
+                gram[at : at + step] -= first[at : min(at + step, p), None] * scaled
+            cross -= first[:p, None] * (first[p:] / weight)
         squares = self.variation(less)[p:]
         if averaged:
             gram /= weight
@@ -138,9 +166,9 @@ class GramStatistics:
 
         With `less`, of the rows that are not in it.
         """
-        squares, last = np.diag(self.sums)[:-1].copy(), self.sums[-1]
+        squares, last = self.sums.diagonal()[:-1].copy(), self.sums[-1]
         if less is not None:
-            squares, last = squares - np.diag(less.sums)[:-1], last - less.sums[-1]
+            squares, last = squares - less.sums.diagonal()[:-1], last - less.sums[-1]
         if self.fit_intercept:
             squares -= last[:-1] * (last[:-1] / float(last[-1]))
         return squares

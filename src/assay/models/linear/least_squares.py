@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from ...numeric.solves import (
     with_intercept,
 )
 from .gram import Centred, FiniteByGram, GramStatistics
+from .on_demand import Inferring, OnDemand
 from .predictions import LinearNumbers
 from .ridge import rest_of
 from .sparse import SparseInput
@@ -51,14 +53,55 @@ SAFE_ALONE = 1e-6
 NEEDS_NO_REFINEMENT = 1e-3
 # The residual sum of squares by subtraction needs at least this share of the total to hold its digits.
 LEAST_RESIDUAL = 1e-4
-# What is known of each target by itself.
-BY_TARGET = (
-    "coef_", "coef_se_", "t_values_", "p_values_", "intercept_", "intercept_se_", "intercept_t_value_",
-    "intercept_p_value_", "sigma_", "r2_", "adjusted_r2_", "f_statistic_", "f_p_value_",
+# What is known of each target by itself: at the fit, and where it is asked for.
+FITTED = ("coef_", "intercept_", "sigma_", "r2_", "adjusted_r2_")
+INFERRED = (
+    "coef_se_", "t_values_", "p_values_", "intercept_se_", "intercept_t_value_", "intercept_p_value_",
+    "f_statistic_", "f_p_value_",
 )  # fmt: skip
 
 
-class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
+@dataclass(frozen=True)
+class GramSolution:
+    """As `Solution`, from the Cholesky factor of the Gram matrix; its errors are worked out when asked for."""
+
+    coefficients: np.ndarray
+    residual_squares: float
+    total_squares: float
+    factor: Cholesky
+    x_mean: np.ndarray | None
+    weight: float
+
+    @property
+    def kept(self) -> np.ndarray:
+        """All columns."""
+        return np.ones(self.coefficients.shape[0], dtype=bool)
+
+    def whole(self) -> Solution:
+        """With the inverse and the spread."""
+        inverse = self.factor.inverse_factor()
+        spread = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
+        if self.x_mean is not None:
+            link = self.x_mean @ inverse
+            full = np.zeros((inverse.shape[0] + 1, inverse.shape[0] + 1))
+            full[0, 0], full[0, 1:], full[1:, 1:] = 1.0 / np.sqrt(self.weight), -link, inverse
+            spread, inverse = np.append(np.sqrt(1.0 / self.weight + link @ link), spread), full
+        return Solution(self.coefficients, inverse, spread, self.kept, self.residual_squares, self.total_squares)
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What errors, tests and condition number are worked out from: a solution for each target, the dimensions of the
+    target, lengths of the columns as they stand and around their mean, and which take part in making up others."""
+
+    solutions: Sequence[Solution | GramSolution]
+    target_ndim: int
+    norms: np.ndarray
+    lengths: np.ndarray
+    combining: np.ndarray | None = None
+
+
+class LeastSquares(SparseInput, FiniteByGram, Inferring, LinearNumbers):
     """Linear regression by least squares, with standard errors, tests and intervals for its coefficients.
 
     Small problems are solved in double-double arithmetic, which gives every digit that float64 columns hold; large ones
@@ -125,26 +168,25 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
             quick = self._solve_gram(rows, targets, weights)
         if quick is not None:
             solutions, moments = quick
-            self._infer_all(solutions, target.ndim, moments.weight, moments.x_mean, _norms(moments))
-            self.vif_ = _inflation(solutions[0], self.fit_intercept, np.sqrt(np.diag(moments.gram)))
+            self._keep_all(_from_gram(solutions, target.ndim, moments), moments.weight, moments.x_mean)
         else:
             self._require_finite(rows)
             solutions = self._solve_orthogonal(rows, targets, weights, work)
             self._require_numbers(solutions)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
             centre = table_of(rows).means(weights) if self.fit_intercept else np.zeros(rows.shape[1])
-            self._infer_all(solutions, target.ndim, total, centre, column_norms(rows, weights))
             centred, of_rows = table_of(rows).around(weights, centre)
-            self.vif_ = _inflation(solutions[0], self.fit_intercept, column_norms(centred, of_rows))
-            if self.dropped_.shape[0]:
-                self.vif_[_combining(centred, of_rows, solutions[0].kept[int(self.fit_intercept) :])] = np.inf
+            lengths, kept = column_norms(centred, of_rows), solutions[0].kept[int(self.fit_intercept) :]
+            combining = None if kept.all() else _combining(centred, of_rows, kept)
+            inference = Inference(solutions, target.ndim, column_norms(rows, weights), lengths, combining)
+            self._keep_all(inference, total, centre)
         self._warn_dropped()
         return self
 
     # -- solvers -----------------------------------------------------------------------------------------------
     def _solve_gram(
         self, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[list[Solution], Centred] | None:
+    ) -> tuple[list[GramSolution], Centred] | None:
         """From the Gram matrix with one step of iterative refinement; None where that would not be accurate."""
         if rows.shape[0] <= rows.shape[1]:
             return None
@@ -165,7 +207,7 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
 
     def _solve_moments(
         self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, moments: Centred, factor: Cholesky
-    ) -> Solution:
+    ) -> GramSolution:
         """The solution for one target, refined where that adds digits."""
         slopes = factor.solve(moments.cross)[:, 0]
         squares = float(moments.y_squares[0] - moments.cross[:, 0] @ slopes)
@@ -181,17 +223,12 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
 
     def _from_moments(
         self, moments: Centred, factor: Cholesky, slopes: np.ndarray, intercept: float, squares: float
-    ) -> Solution:
-        inverse = factor.inverse_factor()
-        spread = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
-        if self.fit_intercept:
-            link = moments.x_mean @ inverse
-            full = np.zeros((slopes.shape[0] + 1, slopes.shape[0] + 1))
-            full[0, 0], full[0, 1:], full[1:, 1:] = 1.0 / np.sqrt(moments.weight), -link, inverse
-            slopes, inverse = np.append(intercept, slopes), full
-            spread = np.append(np.sqrt(1.0 / moments.weight + link @ link), spread)
-        kept = np.ones(slopes.shape[0], dtype=bool)
-        return Solution(slopes, inverse, spread, kept, max(float(squares), 0.0), float(moments.y_squares[0]))
+    ) -> GramSolution:
+        found = np.append(intercept, slopes) if self.fit_intercept else slopes
+        x_mean = moments.x_mean if self.fit_intercept else None
+        return GramSolution(
+            found, max(float(squares), 0.0), float(moments.y_squares[0]), factor, x_mean, moments.weight
+        )
 
     def _solve_orthogonal(
         self, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, work: float
@@ -234,15 +271,25 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
                 )
 
     # -- what follows from the solution ------------------------------------------------------------------------
-    def _infer_all(
-        self, solutions: list[Solution], target_ndim: int, total: float, centre: np.ndarray, norms: np.ndarray
-    ) -> None:
-        """What follows from the solutions, stacked where the target has two dimensions."""
-        if target_ndim == 1:
-            return self._infer(solutions[0], total, centre, norms)
-        each: dict[str, list[Any]] = {name: [] for name in BY_TARGET}
-        for solution in solutions:
-            self._infer(solution, total, centre, norms)
+    coef_se_, t_values_, p_values_, vif_ = OnDemand(), OnDemand(), OnDemand(), OnDemand()
+    intercept_se_, intercept_t_value_, intercept_p_value_ = OnDemand(), OnDemand(), OnDemand()
+    f_statistic_, f_p_value_ = OnDemand(), OnDemand()
+    condition_number_, unscaled_factor_ = OnDemand(), OnDemand()
+
+    def _keep_all(self, inference: Inference, total: float, centre: np.ndarray) -> None:
+        """The fit, stacked where the target has two dimensions; the rest is worked out where it is asked for."""
+        self._forget()
+        self.n_observations_, self.center_ = total, centre
+        self._inference = inference
+        self._for_each(inference, FITTED, self._keep)
+
+    def _for_each(self, inference: Inference, names: Sequence[str], of_target: Callable[[Any], None]) -> None:
+        """What is set for each target, stacked where the target has two dimensions."""
+        if inference.target_ndim == 1:
+            return of_target(inference.solutions[0])
+        each: dict[str, list[Any]] = {name: [] for name in names}
+        for solution in inference.solutions:
+            of_target(solution)
             for name, values in each.items():
                 values.append(getattr(self, name))
         for name, values in each.items():
@@ -250,26 +297,49 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
 
     def _by_target(self) -> list[LeastSquares]:
         """One model for each target."""
+        self._infer()
         models = []
         for k in range(self.coef_.shape[0]):
             model = clone(self)
             for name, value in vars(self).items():
                 if name.endswith("_"):
-                    setattr(model, name, value[k] if name in BY_TARGET else value)
+                    setattr(model, name, value[k] if name in FITTED or name in INFERRED else value)
             models.append(model)
         return models
 
-    def _infer(self, solution: Solution, total: float, centre: np.ndarray, norms: np.ndarray) -> None:
-        first = int(self.fit_intercept)
+    def _keep(self, solution: Solution | GramSolution) -> None:
+        first, total = int(self.fit_intercept), self.n_observations_
         self.coef_ = solution.coefficients[first:].copy()
         self.intercept_ = float(solution.coefficients[0]) if first else 0.0
         self.rank_ = int(solution.kept.sum())
         self.dropped_ = np.flatnonzero(~solution.kept[first:])
-        self.n_observations_ = total
         self.df_residual_ = total - self.rank_
         free = self.df_residual_ > 0
-        self.sigma_ = float(np.sqrt(solution.residual_squares / self.df_residual_)) if free else np.inf
-        errors = self.sigma_ * solution.spread if free else np.full(solution.spread.shape, np.inf)
+        self.sigma_ = math.sqrt(solution.residual_squares / self.df_residual_) if free else math.inf
+        self.r2_ = 1.0 - solution.residual_squares / solution.total_squares if solution.total_squares > 0 else 1.0
+        self.adjusted_r2_ = 1.0 - (1.0 - self.r2_) * (total - first) / self.df_residual_ if free else 0.0
+
+    def _infer(self) -> None:
+        """Errors, tests, inflation and condition number, unless they are there."""
+        inference: Inference | None = vars(self).get("_inference")
+        if inference is None:
+            return
+        first = int(self.fit_intercept)
+        whole = [one.whole() if isinstance(one, GramSolution) else one for one in inference.solutions]
+        self._for_each(replace(inference, solutions=whole), INFERRED, self._infer_target)
+        solution = whole[0]
+        self.vif_ = _inflation(solution, self.fit_intercept, inference.lengths)
+        if inference.combining is not None:
+            self.vif_[inference.combining] = np.inf
+        norms = np.append(np.sqrt(self.n_observations_), inference.norms) if first else inference.norms
+        self.condition_number_ = _condition(solution, norms)
+        self.unscaled_factor_ = np.ascontiguousarray(solution.inverse[first:, first:])
+        vars(self).pop("_inference", None)
+
+    def _infer_target(self, solution: Solution) -> None:
+        first, free = int(self.fit_intercept), self.df_residual_ > 0
+        sigma = math.sqrt(solution.residual_squares / self.df_residual_) if free else math.inf
+        errors = sigma * solution.spread if free else np.full(solution.spread.shape, np.inf)
         errors = np.where(solution.kept, errors, np.inf)
         t_values = _ratio(solution.coefficients, errors)
         p_values = 2.0 * special.stdtr(self.df_residual_, -np.abs(t_values)) if free else np.ones_like(t_values)
@@ -277,22 +347,12 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
         self.intercept_se_ = float(errors[0]) if first else 0.0
         self.intercept_t_value_ = float(t_values[0]) if first else 0.0
         self.intercept_p_value_ = float(p_values[0]) if first else 1.0
-        self._infer_fit(solution, free, first)
-        self.condition_number_ = _condition(solution, np.append(np.sqrt(total), norms) if first else norms)
-        self.center_ = centre
-        self.unscaled_factor_ = np.ascontiguousarray(solution.inverse[first:, first:])
-
-    def _infer_fit(self, solution: Solution, free: bool, first: int) -> None:
-        residual, total = solution.residual_squares, solution.total_squares
-        self.r2_ = 1.0 - residual / total if total > 0 else 1.0
         slopes = self.rank_ - first
-        explained = max(total - residual, 0.0) / slopes if slopes > 0 else 0.0
+        explained = max(solution.total_squares - solution.residual_squares, 0.0) / slopes if slopes > 0 else 0.0
+        self.f_statistic_, self.f_p_value_ = 0.0, 1.0
         if free:
-            self.adjusted_r2_ = 1.0 - (1.0 - self.r2_) * (self.n_observations_ - first) / self.df_residual_
-            self.f_statistic_ = float(_ratio(np.array([explained]), np.array([self.sigma_**2]))[0])
+            self.f_statistic_ = float(_ratio(np.array([explained]), np.array([sigma**2]))[0])
             self.f_p_value_ = float(special.fdtrc(slopes, self.df_residual_, self.f_statistic_)) if slopes > 0 else 1.0
-        else:
-            self.adjusted_r2_, self.f_statistic_, self.f_p_value_ = 0.0, 0.0, 1.0
 
     def _names(self) -> list[str]:
         return column_names(self, self.coef_.shape[-1])
@@ -417,13 +477,14 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
                 part = prepared(X, train, through)
                 yield model.fit(part, target[train], None if weights is None else weights[train])
 
-    def _fit_rest(self, statistics: GramStatistics | None, target_ndim: int) -> bool:
-        """Fit from the statistics alone; False where they would not give the digits of a fit on the rows."""
+    def _fit_rest(self, statistics: GramStatistics | None, target_ndim: int, safe: float = SAFE_ALONE) -> bool:
+        """Fit from the statistics alone; False where they would not give the digits of a fit on the rows, as they do
+        above a reciprocal condition number of `safe`."""
         if statistics is None:
             return False
         whole = statistics.centred()
         factor = cholesky(whole.gram)
-        if factor is None or not factor.reciprocal_condition > SAFE_ALONE:
+        if factor is None or not factor.reciprocal_condition > safe:
             return False
         solutions = []
         for k in range(statistics.n_targets):
@@ -435,8 +496,7 @@ class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
             intercept = float(moments.y_mean[0] - moments.x_mean @ slopes)
             solutions.append(self._from_moments(moments, factor, slopes, intercept, squares))
         self.solver_ = "gram"
-        self._infer_all(solutions, target_ndim, whole.weight, whole.x_mean, _norms(whole))
-        self.vif_ = _inflation(solutions[0], self.fit_intercept, np.sqrt(np.diag(whole.gram)))
+        self._keep_all(_from_gram(solutions, target_ndim, whole), whole.weight, whole.x_mean)
         return True
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
@@ -465,12 +525,15 @@ def _residual_moments(
     return gradient, total, squares
 
 
-def _norms(moments: Centred) -> np.ndarray:
-    """Lengths of the columns as they stand."""
-    return np.sqrt(np.maximum(np.diag(moments.gram), 0.0) + moments.weight * moments.x_mean**2)
+def _from_gram(solutions: Sequence[GramSolution], target_ndim: int, moments: Centred) -> Inference:
+    squares = np.maximum(moments.gram.diagonal(), 0.0)
+    norms = np.sqrt(squares + moments.weight * moments.x_mean**2)
+    return Inference(solutions, target_ndim, norms, np.sqrt(squares))
 
 
 def _one_target(moments: Centred, k: int) -> Centred:
+    if moments.y_mean.shape[0] == 1:
+        return moments
     return replace(moments, y_mean=moments.y_mean[[k]], cross=moments.cross[:, [k]], y_squares=moments.y_squares[[k]])
 
 

@@ -24,14 +24,19 @@ from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...base.views import Coefficients
 from ...base.words import first_names
 from ...numeric.monomials import count_monomials, monomial_cells, monomial_names, monomial_powers
-from .least_squares import LeastSquares
+from .gram import MADE, GramStatistics
+from .least_squares import NEEDS_NO_REFINEMENT, LeastSquares
+from .on_demand import Inferring, OnDemand
 
 VALIDATION_FOLDS = 5
 _BLOCK = 1 << 14
 """Rows that are shifted and multiplied out in one step."""
+_SIDE_BY_SIDE = 16
+_MANY = 1 << 15
+"""Rows from which the monomials are summed some rows at a time."""
 
 
-class PolynomialRegression(Regressor):
+class PolynomialRegression(Inferring, Regressor):
     """Least squares on all products of columns up to a degree.
 
     Columns are centred and scaled before they are multiplied, which keeps the monomials apart where their raw powers
@@ -88,7 +93,7 @@ class PolynomialRegression(Regressor):
 
     def _place(self, rows: np.ndarray) -> None:
         """Middle and half-range of each column, rounded to short numbers so that shifting loses no digits."""
-        low, high = rows.min(axis=0), rows.max(axis=0)
+        low, high = _ends(rows, np.minimum), _ends(rows, np.maximum)
         half = 0.5 * high - 0.5 * low if self.fit_intercept else np.maximum(np.abs(low), np.abs(high))
         self.scale_ = np.where(half > 0, np.exp2(np.frexp(np.where(half > 0, half, 1.0))[1]), 1.0)
         middle = 0.5 * low + 0.5 * high if self.fit_intercept else np.zeros(rows.shape[1])
@@ -97,6 +102,18 @@ class PolynomialRegression(Regressor):
 
     def _solve(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, degree: int) -> LeastSquares:
         powers = monomial_powers(rows.shape[1], degree, bool(self.interaction_only))
+        if rows.shape[0] >= max(_MANY, 2 * powers.shape[0]):
+            cells = np.empty((MADE, powers.shape[0]))
+            statistics = GramStatistics.of_made(
+                lambda part: self._expand(rows[part], powers, cells),
+                target[:, None],
+                weights,
+                fit_intercept=bool(self.fit_intercept),
+                threads=thread_count(self.n_jobs),
+            )
+            solved = self._inner()
+            if solved._fit_rest(statistics, 1, NEEDS_NO_REFINEMENT):
+                return solved
         with warnings.catch_warnings():
             # Named here by monomial instead.
             warnings.simplefilter("ignore", AssayWarning)
@@ -105,8 +122,9 @@ class PolynomialRegression(Regressor):
     def _inner(self) -> LeastSquares:
         return LeastSquares(fit_intercept=bool(self.fit_intercept), n_jobs=self.n_jobs)
 
-    def _expand(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        cells = np.empty((rows.shape[0], powers.shape[0]))
+    def _expand(self, rows: np.ndarray, powers: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+        """The monomials of the rows, in the first rows of `room` where it is given."""
+        cells = np.empty((rows.shape[0], powers.shape[0])) if room is None else room[: rows.shape[0]]
         for at in range(0, rows.shape[0], _BLOCK):  # the shifted columns are never a whole table
             scaled = rows[at : at + _BLOCK] - self.center_
             scaled /= self.scale_
@@ -144,7 +162,7 @@ class PolynomialRegression(Regressor):
         self.scaled_coef_, self.scaled_intercept_ = solved.coef_.copy(), float(solved.intercept_)
         self.sigma_, self.r2_, self.adjusted_r2_ = solved.sigma_, solved.r2_, solved.adjusted_r2_
         self.df_residual_, self.rank_, self.dropped_ = solved.df_residual_, solved.rank_, solved.dropped_
-        self.coef_, self.intercept_ = self._original()
+        self._forget()
         if self.dropped_.shape[0]:
             names = self.get_monomial_names()
             listed = first_names([names[m] for m in self.dropped_])
@@ -154,6 +172,12 @@ class PolynomialRegression(Regressor):
             )
             warnings.warn(AssayWarning("W101", text), stacklevel=4)
         return self
+
+    coef_, intercept_ = OnDemand(), OnDemand()
+
+    def _infer(self) -> None:
+        if "scaled_coef_" in vars(self) and "coef_" not in vars(self):
+            self.coef_, self.intercept_ = self._original()
 
     def _original(self) -> tuple[np.ndarray, float]:
         """Coefficients of x^a from those of ((x - c) / s)^b, exactly: every product expanded in whole numbers."""
@@ -236,6 +260,15 @@ class PolynomialRegression(Regressor):
         check_is_fitted(self)
         names = self.get_monomial_names()
         return Coefficients(names=names, values=[self.coef_.tolist()], intercept=[self.intercept_])
+
+
+def _ends(rows: np.ndarray, least: np.ufunc) -> np.ndarray:
+    """The least (or largest) cell of each column; of rows side by side, for few columns take as long as many."""
+    whole = rows.shape[0] // _SIDE_BY_SIDE * _SIDE_BY_SIDE
+    if whole == 0:
+        return least.reduce(rows, axis=0)
+    wide = least.reduce(rows[:whole].reshape(-1, _SIDE_BY_SIDE * rows.shape[1]), axis=0)
+    return least.reduce(np.concatenate([wide.reshape(_SIDE_BY_SIDE, -1), rows[whole:]]), axis=0)
 
 
 # A number m 2^e as (m, e).

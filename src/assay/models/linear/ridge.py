@@ -100,6 +100,8 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
         return self._keep(coefficients, moments, target.ndim)
 
     def _alphas(self, n_targets: int) -> np.ndarray:
+        if type(self.alpha) is float and 0.0 <= self.alpha < np.inf:
+            return np.full(n_targets, self.alpha)
         try:
             alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         except (TypeError, ValueError):
@@ -345,10 +347,10 @@ def _shrink(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
 def _solve_moments(moments: Centred, alphas: np.ndarray) -> np.ndarray | None:
     """Coefficients (n_features, n_targets) from the normal equations, or None if they are not safe to solve."""
     coefficients = np.empty_like(moments.cross)
-    identity = np.arange(moments.gram.shape[0])
     for alpha in set(alphas.tolist()):
         penalised = moments.gram.copy()
-        penalised[identity, identity] += alpha
+        diagonal = np.einsum("ii->i", penalised)
+        diagonal += alpha
         factor = cholesky(penalised)
         if factor is None or not factor.reciprocal_condition > SAFE_CONDITION:
             return None

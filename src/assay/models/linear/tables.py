@@ -95,17 +95,13 @@ class ArrayRows:
         """Columns around `centre` with the weights of their rows, or fewer rows that have the same products."""
         return self.X - centre, weights
 
-    def central_values(self, targets: np.ndarray, fit_intercept: bool = True) -> np.ndarray:
-        """A value near the mean of each column and target from some hundred rows, exactly that of a constant one; zeros
-        without intercept."""
+    def centring(self, targets: np.ndarray, fit_intercept: bool = True) -> Callable[[], np.ndarray]:
+        """() to a value near the mean of each column and target from some hundred rows, exactly that of a constant one;
+        to zeros without intercept."""
         if not fit_intercept:
-            return np.zeros(self.X.shape[1] + targets.shape[1])
+            return partial(np.zeros, self.X.shape[1] + targets.shape[1])
         step = max(1, self.X.shape[0] // (256 if self.X.shape[1] + targets.shape[1] <= 1024 else 128))
-        centres = []
-        for sample in (self.X[::step], targets[::step]):
-            with np.errstate(invalid="ignore"):
-                centres.append(np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0)))
-        return np.concatenate(centres)
+        return partial(_kernels.central_values, self.X, targets, step)
 
     def nearer(self, offset: np.ndarray, far: np.ndarray) -> np.ndarray:
         """By how much to move values that were to be near the means and lie `offset` away from them."""
@@ -222,8 +218,11 @@ class SparseRows:
         nothing = np.empty((self.X.shape[0], 0))
         return reduce_rows(self.X, nothing, weights, fit_intercept=False, centre=centre), None
 
-    def central_values(self, targets: np.ndarray, fit_intercept: bool = True) -> np.ndarray:
-        """The mean of columns far from zero, else 0; the means of the targets; zeros without intercept."""
+    def centring(self, targets: np.ndarray, fit_intercept: bool = True) -> Callable[[], np.ndarray]:
+        """() to the mean of columns far from zero, else 0, and the means of the targets; to zeros without intercept."""
+        return partial(self._central_values, targets, fit_intercept)
+
+    def _central_values(self, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
         if not fit_intercept:
             return np.zeros(self.X.shape[1] + targets.shape[1])
         mean, variance, _ = _kernels.sparse_column_moments(self.X.by_column, NO_WEIGHTS, 1)

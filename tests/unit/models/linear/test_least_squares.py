@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from assay.base import AssayWarning, DataError, ParameterError
 from assay.models.linear import LeastSquares, Ridge
-from assay.models.linear.least_squares import BY_TARGET
+from assay.models.linear.least_squares import FITTED, INFERRED
 
 
 def table(n=200, p=4, seed=0, noise=1.0):
@@ -285,7 +286,7 @@ def test_several_targets_are_fitted_as_each_alone(method, weighted):
     assert model.summary()._repr_html_().count("<table>") == len(model.summary()) == 3
     for k in range(3):
         one = LeastSquares(method=method).fit(X, Y[:, k], weights)
-        for name in BY_TARGET:
+        for name in (*FITTED, *INFERRED):
             np.testing.assert_allclose(getattr(model, name)[k], getattr(one, name), rtol=1e-7)
         np.testing.assert_allclose(model.vif_, one.vif_, rtol=1e-7)
         np.testing.assert_allclose(model.predict(X)[:, k], one.predict(X), rtol=1e-7)
@@ -303,7 +304,7 @@ def test_folds_of_several_targets_equal_separate_fits():
     for (train, _), model in zip(folds, LeastSquares().fit_folds(X, Y, folds), strict=True):
         separate = LeastSquares().fit(X[train], Y[train])
         assert model.solver_ == "gram"
-        for name in (*BY_TARGET, "vif_"):
+        for name in (*FITTED, *INFERRED, "vif_"):
             np.testing.assert_allclose(getattr(model, name), getattr(separate, name), rtol=1e-7, atol=1e-12)
 
 
@@ -322,3 +323,19 @@ def test_columns_too_small_for_their_coefficients_are_refused_in_a_sentence(fact
     with pytest.raises(DataError, match="column 'x0' must not be so small beside y"):
         LeastSquares().fit(X, rng.normal(size=30))
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_said_of_the_errors_is_worked_out_when_asked_and_afresh_after_another_fit():
+    X, y = table(n=4000)
+    model = LeastSquares().fit(X, y)
+    assert not hasattr(LeastSquares(), "coef_se_")
+    assert "coef_se_" not in vars(model) and "coef_" in vars(model)
+    before = model.coef_se_
+    assert {"coef_se_", "vif_", "condition_number_"} <= set(vars(model))
+    copied = pickle.loads(pickle.dumps(LeastSquares().fit(X, y)))
+    np.testing.assert_array_equal(copied.coef_se_, before)
+    model.fit(X, 3.0 * y)
+    np.testing.assert_allclose(model.coef_se_, 3.0 * before, rtol=1e-9)
+    np.testing.assert_array_equal(model.p_values_, LeastSquares().fit(X, 3.0 * y).p_values_)
+    with pytest.raises(AttributeError, match="no attribute 'coef_se_'"):
+        _ = LeastSquares().coef_se_

@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import PolynomialFeatures
 
 from assay.base import AssayWarning, CostError
-from assay.models.linear import PolynomialRegression
+from assay.models.linear import PolynomialRegression, polynomial_regression
 from assay.numeric.monomials import count_monomials, monomial_powers
 
 
@@ -148,3 +148,25 @@ def test_blocks_of_rows_change_no_bit(monkeypatch):
     parts = PolynomialRegression(degree=3).fit(X, y)
     np.testing.assert_array_equal(whole.coef_, parts.coef_)
     np.testing.assert_array_equal(whole.predict(X), parts.predict(X))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_monomials_summed_some_rows_at_a_time_give_the_fit_on_their_table(weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(40_003, 3)) + 5.0
+    y = X[:, 0] * X[:, 1] - X[:, 2] ** 3 + rng.normal(size=X.shape[0])
+    weights = rng.integers(0, 3, size=X.shape[0]).astype(float) if weighted else None
+    summed = PolynomialRegression(degree=3).fit(X, y, weights)
+    np.testing.assert_array_equal(PolynomialRegression(degree=3, n_jobs=1).fit(X, y, weights).coef_, summed.coef_)
+    monkeypatch.setattr(polynomial_regression, "_MANY", 10**9)
+    table = PolynomialRegression(degree=3).fit(X, y, weights)
+    np.testing.assert_allclose(summed.scaled_coef_, table.scaled_coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose([summed.sigma_, summed.r2_], [table.sigma_, table.r2_], rtol=1e-10)
+
+
+def test_ends_of_columns_whatever_the_number_of_rows():
+    rng = np.random.default_rng(1)
+    for n in (1, 15, 16, 33, 100):
+        X = rng.normal(size=(n, 3))
+        np.testing.assert_array_equal(polynomial_regression._ends(X, np.minimum), X.min(axis=0))
+        np.testing.assert_array_equal(polynomial_regression._ends(X, np.maximum), X.max(axis=0))
