@@ -47,6 +47,12 @@ _CLEAR = 1e-7
 
 DENSE_LIMIT = 600
 """Unknowns up to which the Hessian is formed and factored."""
+LEAST_TO_CHOOSE = 48
+"""Columns from which a working set of them is cheaper than the Hessian of all."""
+NEARLY = 0.8
+"""The share of its penalty from which a column joins a working set that must grow."""
+ROUGH = 1e-2
+"""The share of the violation that the first working set is solved to."""
 
 
 @dataclass(frozen=True)
@@ -485,15 +491,24 @@ def is_absolute(task: Task) -> bool:
     return task.l1_ratio > 0.0 and bool(np.isfinite(task.C))
 
 
+def narrow(task: Task) -> bool:
+    """Whether the Hessian of all columns is formed."""
+    return task.outputs * (task.X.shape[1] + int(task.fit_intercept or is_absolute(task))) <= DENSE_LIMIT
+
+
+def pays(task: Task) -> bool:
+    """Whether a working set is tried first on a narrow table: its columns are copied."""
+    table = table_of(task.X)
+    return task.X.shape[1] >= LEAST_TO_CHOOSE and not (table.by_column or table.streamed)
+
+
 def way_to_solve(task: Task) -> tuple[type[Problem], str]:
     """The problem, and how it is solved: by Newton steps, column by column in the kernel, or by working sets."""
     if is_absolute(task):
         if task.outputs == 1 and table_of(task.X).by_column:
             return Problem, "columns"
-        narrow = task.outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT
-        return (AbsoluteProblem, "newton") if narrow else (WideProblem, "working sets")
-    narrow = task.outputs * (task.X.shape[1] + int(task.fit_intercept)) <= DENSE_LIMIT
-    return (Problem if narrow else WideProblem), "newton"
+        return (AbsoluteProblem, "newton") if narrow(task) and not pays(task) else (WideProblem, "working sets")
+    return (Problem if narrow(task) else WideProblem), "newton"
 
 
 def solve(task: Task, tol: float, max_iter: int, trace: Trace, start: Start) -> Solution:
@@ -506,21 +521,29 @@ def solve(task: Task, tol: float, max_iter: int, trace: Trace, start: Start) -> 
     if way == "newton":
         return problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
     coefficients = np.zeros((problem.outputs, problem.columns)) if start is None else problem.standard(*start)
-    p, chosen, status, n_iter = task.X.shape[1], np.zeros(task.X.shape[1], dtype=bool), "max_iter", 0
+    p, chosen, found, n_iter = task.X.shape[1], np.zeros(task.X.shape[1], dtype=bool), None, 0
     while True:
         gradient = problem.at(coefficients).gradient[problem.free]
-        wrong = violations(gradient, coefficients[problem.free], problem.l1)
-        by_column = np.where(problem.active, wrong[:, :p].max(axis=0), 0.0)
+        wrong, near = (
+            np.where(problem.active, violations(gradient, coefficients[problem.free], l1)[:, :p].max(axis=0), 0.0)
+            for l1 in (problem.l1, NEARLY * problem.l1)
+        )
         chosen |= (coefficients[:, :p] != 0.0).any(axis=0)
+        least = tol * problem.total
+        # Columns that come near to mattering are taken along with those that do.
+        fresh = worst_outside(chosen, near, least, 20) if ((wrong > least) & ~chosen).any() else chosen[:0]
         coef, intercept = problem.raw(coefficients)
-        fresh = worst_outside(chosen, by_column, tol * problem.total, 20)
-        if n_iter > 0 and (not fresh.size or status != "converged"):
-            return Solution(coef, intercept, n_iter, status, False, np.empty(0, dtype=np.int64))
+        if found is not None and (not fresh.size or found.status != "converged"):
+            return replace(found, coef=coef, intercept=intercept, n_iter=n_iter)
+        rough = found is None and fresh.size > 0  # columns will be added: this round only leads the way
+        accuracy = max(tol, ROUGH * float(wrong.max()) / problem.total) if rough else tol
         chosen[fresh] = True
+        if 2 * int((chosen | (wrong > least)).sum()) > p and narrow(task):
+            chosen[:], accuracy = True, tol
         columns = np.flatnonzero(chosen)
-        part = AbsoluteProblem(replace(task, X=problem.table.columns(columns)), tol, trace)
+        part = AbsoluteProblem(replace(task, X=problem.table.columns(columns)), accuracy, trace)
         found = part.solution(damped_newton(part, part.start((coef[:, columns], intercept)), max_iter, **part.limits))
-        n_iter, status = n_iter + max(found.n_iter, 1), found.status
+        n_iter += max(found.n_iter, 1)
         coef = np.zeros_like(coef)
         coef[:, columns] = found.coef
         coefficients = problem.standard(coef, found.intercept)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.base import Trace
-from assay.models.linear import LogisticRegression, logistic_sample
+from assay.models.linear import LogisticRegression, logistic_sample, logistic_solver
 from assay.models.linear.logistic_solver import AbsoluteProblem, Problem, Task
 from assay.numeric.newton import damped_newton
 
@@ -105,3 +105,23 @@ def test_a_kept_hessian_leaves_the_optimum_alone(kind):
         ends.append(problem.solution(damped_newton(problem, problem.start(None), 100, **problem.limits)))
         assert (problem.kept is None) == (near == 0.0)
     np.testing.assert_allclose(ends[1].coef, ends[0].coef, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("C", [0.01, 10.0])
+def test_working_sets_of_a_narrow_table_end_where_newton_on_all_columns_does(classes, C, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 60)) * np.geomspace(0.1, 10, 60)
+    y = np.digitize(
+        X[:, :9] @ rng.normal(size=9) / X[:, :9].std() + rng.logistic(size=2000), [-1.0, 1.0][: classes - 1]
+    )
+    model = LogisticRegression(penalty="l1", C=C, trace=True)
+    chosen = model.fit(X, y)
+    values = [record["values"]["objective"] for record in chosen.trace_]
+    assert all(later <= earlier * (1 + 1e-12) for earlier, later in pairwise(values))
+    coef, intercept, used = chosen.coef_, chosen.intercept_, (chosen.coef_ != 0.0).any(axis=0)
+    assert (used.sum() > 30) == (C == 10.0)
+    monkeypatch.setattr(logistic_solver, "LEAST_TO_CHOOSE", 10**9)
+    whole = model.fit(X, y)
+    np.testing.assert_allclose(coef, whole.coef_, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(intercept, whole.intercept_, rtol=1e-6, atol=1e-7)
