@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, SimpleImputer
@@ -219,6 +219,23 @@ def test_each_label_is_drawn_as_often_as_its_model_says():
     high = (x > 0) & gone
     shares = [np.mean((table["label"] == "True").to_numpy()[high]) for table in tables]
     assert abs(np.mean(shares) - label[high].mean()) < 0.03
+
+
+def test_labels_of_separated_classes_are_drawn_by_the_prior_of_the_coefficients():
+    """Normal around the posterior mode, whose priors have deviations of 2.5 and, for the intercept, of 10."""
+    x = np.array([-1.5, -1.2, -0.9, -0.6, 0.5, 0.8, 1.1, 1.4, 0.3])
+    frame = pl.DataFrame({"x": x, "label": [*["no"] * 4, *["yes"] * 4, None]})
+    draws = ImputeMultiple(random_state=0, n_imputations=3000, max_iter=1).fit_transform_all(frame)
+    share = np.mean([table["label"][8] == "yes" for table in draws])
+    z = np.column_stack([np.ones(9), (x - x.mean()) / x.std()])
+    target, precision = np.repeat([0.0, 1.0], 4), np.array([0.01, 0.16])
+    mode = optimize.minimize(
+        lambda b: np.logaddexp(0.0, z[:8] @ b).sum() - target @ z[:8] @ b + 0.5 * precision @ b**2, [0.0, 0.0]
+    ).x
+    p = 1.0 / (1.0 + np.exp(-z[:8] @ mode))
+    covariance = np.linalg.inv((z[:8].T * p * (1.0 - p)) @ z[:8] + np.diag(precision))
+    scores = stats.norm.ppf((np.arange(2000) + 0.5) / 2000, z[8] @ mode, np.sqrt(z[8] @ covariance @ z[8]))
+    assert share == pytest.approx(np.mean(1.0 / (1.0 + np.exp(-scores))), abs=0.03)
 
 
 def test_new_rows_are_completed_by_the_training_rows_alone():
