@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "assay/common/cholesky.hpp"
 #include "assay/common/lanes.hpp"
 #include "assay/common/panels.hpp"
 #include "assay/common/random.hpp"
@@ -35,6 +36,31 @@ ASSAY_INLINE void eight_body(const double* x, const double* y, double* out) {
 ASSAY_DISPATCH_DOUBLES(void, eight, eight_body, (const double* x, const double* y, double* out), (x, y, out))
 
 }  // namespace
+
+TEST("a Cholesky factor gives the matrix back, its substitutions solve, and an indefinite matrix has none") {
+    for (const index_t n : {1, 2, 7, 19, 40}) {
+        std::vector<double> a(static_cast<std::size_t>(n * n)), factor, x(static_cast<std::size_t>(n)), b;
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < n; ++j) a[i * n + j] = 1.0 / static_cast<double>(1 + i + j) + (i == j ? 1.0 + 0.1 * i : 0.0);
+        for (index_t i = 0; i < n; ++i) x[i] = static_cast<double>(i % 5) - 1.5;
+        factor = a;
+        CHECK(cholesky(factor.data(), n));
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j <= i; ++j) {
+                double sum = 0;
+                for (index_t k = 0; k <= j; ++k) sum += factor[i * n + k] * factor[j * n + k];
+                CHECK_NEAR(sum, a[i * n + j], 1e-13);
+            }
+        b.assign(static_cast<std::size_t>(n), 0.0);
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < n; ++j) b[i] += a[i * n + j] * x[j];
+        solve_lower(factor.data(), n, b.data());
+        solve_upper(factor.data(), n, b.data());
+        for (index_t i = 0; i < n; ++i) CHECK_NEAR(b[i], x[i], 1e-12);
+    }
+    std::vector<double> indefinite{1.0, 2.0, 2.0, 1.0}, not_numbers{NAN};
+    CHECK(!cholesky(indefinite.data(), 2) && !cholesky(not_numbers.data(), 1));
+}
 
 TEST("philox reproduces the known-answer vectors of its authors") {
     const auto zero = philox(0, 0, 0);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "assay/common/cholesky.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/losses/softmax.hpp"
@@ -18,17 +19,6 @@ namespace {
 constexpr double coefficient_precision = 1.0 / (2.5 * 2.5), intercept_precision = 1.0 / (10.0 * 10.0);
 constexpr int most_newton_steps = 25;
 
-ASSAY_INLINE double dot_inline(const double* a, const double* b, index_t n) {
-    double lanes[8] = {};
-    index_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; ++k) lanes[k] += a[i + k] * b[i + k];
-    double tail = 0;
-    for (; i < n; ++i) tail += a[i] * b[i];
-    for (int k = 0; k < 4; ++k) lanes[k] += lanes[k + 4];
-    return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + tail;
-}
-
 ASSAY_INLINE void scores_body(const double* design, index_t p, const std::int64_t* rows, index_t count,
                               const double* beta, double* scores) {
     for (index_t i = 0; i < count; ++i)
@@ -38,36 +28,6 @@ ASSAY_DISPATCH(void, scores_dispatch, scores_body,
                (const double* design, index_t p, const std::int64_t* rows, index_t count, const double* beta,
                 double* scores),
                (design, p, rows, count, beta, scores))
-
-ASSAY_INLINE bool cholesky_body(double* a, index_t n) {
-    for (index_t i = 0; i < n; ++i) {
-        double* row = a + i * n;
-        for (index_t j = 0; j < i; ++j) {
-            const double* other = a + j * n;
-            row[j] = (row[j] - dot_inline(row, other, j)) / other[j];
-        }
-        const double pivot = row[i] - dot_inline(row, row, i);
-        if (!(pivot > 0)) return false;
-        row[i] = std::sqrt(pivot);
-    }
-    return true;
-}
-ASSAY_DISPATCH(bool, cholesky_dispatch, cholesky_body, (double* a, index_t n), (a, n))
-
-void solve_lower(const double* factor, index_t n, double* x) {
-    for (index_t i = 0; i < n; ++i) {
-        double sum = x[i];
-        for (index_t k = 0; k < i; ++k) sum -= factor[i * n + k] * x[k];
-        x[i] = sum / factor[i * n + i];
-    }
-}
-
-void solve_upper(const double* factor, index_t n, double* x) {
-    for (index_t i = n; i-- > 0;) {
-        x[i] /= factor[i * n + i];
-        for (index_t k = 0; k < i; ++k) x[k] -= factor[i * n + k] * x[i];
-    }
-}
 
 // Gamma(shape, 1) by Marsaglia & Tsang (2000); shape >= 1/2.
 double gamma_draw(double shape, Random& random) {
@@ -251,8 +211,6 @@ void linear_scores(const double* design, index_t p, const std::int64_t* rows, in
                    double* scores) {
     scores_dispatch(design, p, rows, count, beta, scores);
 }
-
-bool cholesky(double* matrix, index_t n) { return cholesky_dispatch(matrix, n); }
 
 double normal_conditional(const double* gram, index_t p, index_t target, double ridge, Random* random,
                           double* coefficient, double* drawn) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "assay/common/cholesky.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/losses/log_loss.hpp"
@@ -21,26 +22,10 @@ constexpr index_t tile_rows = 4096;    // up to here the standardised cells of a
 
 // Solves the symmetric positive definite system a x = x in place (a: m x m, lower triangle); false if it is not definite.
 bool solve(std::vector<double>& a, std::vector<double>& x, std::size_t m) {
-    for (std::size_t j = 0; j < m; ++j) {
-        for (std::size_t i = j; i < m; ++i) {
-            double sum = a[i * m + j];
-            for (std::size_t k = 0; k < j; ++k) sum -= a[i * m + k] * a[j * m + k];
-            if (i == j) {
-                if (!(sum > 0) || !std::isfinite(sum)) return false;
-                a[j * m + j] = std::sqrt(sum);
-            } else {
-                a[i * m + j] = sum / a[j * m + j];
-            }
-        }
-    }
-    for (std::size_t i = 0; i < m; ++i) {
-        for (std::size_t k = 0; k < i; ++k) x[i] -= a[i * m + k] * x[k];
-        x[i] /= a[i * m + i];
-    }
-    for (std::size_t i = m; i-- > 0;) {
-        for (std::size_t k = i + 1; k < m; ++k) x[i] -= a[k * m + i] * x[k];
-        x[i] /= a[i * m + i];
-    }
+    const auto size = static_cast<index_t>(m);
+    if (!cholesky(a.data(), size)) return false;
+    solve_lower(a.data(), size, x.data());
+    solve_upper(a.data(), size, x.data());
     return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
 }
 

@@ -101,7 +101,4 @@ void linear_scores(const double* design, index_t p, const std::int64_t* rows, in
 double impute_cell(const ConditionalView& model, const Design& design, const double* design_row, const double* cells,
                    index_t donors, Random* random, double* scratch);
 
-// In place Cholesky factor of a C-ordered symmetric matrix, lower triangle; false if not positive definite.
-bool cholesky(double* matrix, index_t n);
-
 }  // namespace assay::prepare
