@@ -140,6 +140,15 @@ def test_every_folder_is_named_in_the_architecture():
     assert not missing, f"docs/design/architecture.md does not name {', '.join(missing)}"
 
 
+@pytest.mark.parametrize("room", ["numeric", "explain", "experiment"])
+def test_every_file_of_a_room_that_is_listed_by_file_is_named(room):
+    text = (ROOT / "docs/design/architecture.md").read_text()
+    line = next(line for line in text.splitlines() if line.startswith(f"| `src/assay/{room}/`"))
+    named = set(re.findall(r"`(\w+)`", line))
+    files = {path.stem for path in (ROOT / "src/assay" / room).glob("*.py")} - {"__init__"}
+    assert files <= named, files - named
+
+
 def test_files_named_in_the_guide_for_contributors_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     steps = text[text.index("## How to add a method") : text.index("## Habits")]
