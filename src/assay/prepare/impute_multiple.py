@@ -27,7 +27,7 @@ METHODS = {"norm": 0, "pmm": 1, "logistic": 2, "tree": 3}
 FOR_NUMBERS, FOR_LABELS = ("pmm", "norm", "tree"), ("logistic", "tree")
 RIDGE = 1e-5
 MOST_LOGISTIC = 10
-"""Categories above which "auto" takes a tree: the logistic model has a coefficient for every pair of category and column."""
+"""Categories above which "auto" takes a tree: the logistic model has a coefficient per category and column."""
 
 
 class ImputeMultiple(TableStep):
