@@ -1,9 +1,10 @@
 """How many of our functions stand between a public method and a kernel.
 
 The functions of the compiled module are replaced by ones that look at the frames of the package below them. The guard
-around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of
-their own before Python 3.12. The path starts with the first function of the innermost public object, a learner, a
-`Graph` or a table in blocks, which users make and hand on themselves: a learner that calls another's public method
+around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of their
+own before Python 3.12; a lambda is a function as any other.
+
+The path starts with the first function of the innermost public object, a learner, a `Graph` or a table in blocks, which users make and hand on themselves: a learner that calls another's public method
 (cross-validation, one against the rest), makes a graph of its rows by `Graph.of_rows`, or asks a table in blocks for
 sums, which may be made on another machine, starts a new count there. What stands before the table is counted too, and
 the longer of the two is the path. `fit_batches` looks at its table and hands it to the public `fit`, where the count
@@ -28,6 +29,7 @@ from assay.models.graphs import Graph
 
 MOST = 4
 ASIDE = ("max_threads",)
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 BLOCKS = (Batches, BatchedTable, Passes)
 """A table in blocks, what makes it, and its sums for any arguments."""
 
@@ -48,7 +50,7 @@ def _path() -> list[str]:
     frame, frames = sys._getframe(2), []
     while frame is not None:
         module, code = frame.f_globals.get("__name__", ""), frame.f_code
-        if module.startswith("assay.") and module != "assay.base.guard" and not code.co_name.startswith("<"):
+        if module.startswith("assay.") and module != "assay.base.guard" and code.co_name not in COMPREHENSIONS:
             frames.append((f"{module}.{code.co_name}", _public(frame)))
         frame = frame.f_back
     path, before, owner = _innermost(frames)

@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 from tests.kernel_paths import MOST, kernel_paths, longest
 
+from assay import _kernels
 from assay.data import Batches
 from assay.models.bayes import NaiveBayes
 from assay.models.ensembles import RandomForestClassifier
@@ -242,3 +243,11 @@ def test_a_graph_begins_a_new_count_and_an_index_does_not():
     with kernel_paths() as of_index:
         KNNClassifier(algorithm="brute").fit(X, y > 0).predict(X)
     assert of_index["euclidean_screen"][0].endswith(".fit"), "what stands in numeric is part of the path"
+
+
+def test_a_function_without_a_name_is_counted():
+    scope = {"__name__": "assay.somewhere", "kernels": _kernels}
+    exec("def fit(self): return (lambda: [kernels.simd_level() for _ in range(1)])()", scope)
+    with kernel_paths() as paths:
+        scope["fit"](Ridge())
+    assert paths["simd_level"] == ["assay.somewhere.fit", "assay.somewhere.<lambda>"]

@@ -141,3 +141,22 @@ def test_no_family_imports_what_is_private_to_another(path):
         f"{family}.{name}" for family, name in families_of(path) if any(p.startswith("_") for p in name.split("."))
     }
     assert not private, private
+
+
+def owner_of(parts: list[str]) -> list[str]:
+    """The room of a module, with the family where it is one of models."""
+    return parts[1:3] if parts[1] == "models" else parts[1:2]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_no_room_imports_what_is_private_to_another(path):
+    own = owner_of(["assay", *path.relative_to(PACKAGE).with_suffix("").parts])
+    names = [name.split(".") for name in imported(path) if name.startswith("assay.")]
+    private = {
+        ".".join(name)
+        for name in names
+        if name[1] not in ("_kernels", "_lazy")
+        and owner_of(name) != own
+        and any(part.startswith("_") and not part.endswith("__") for part in name[1:])
+    }
+    assert not private, private

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,13 @@ class Factors:
         return bounds.moved_to(self.means, whitening, factors)
 
     def step(
-        self, rows: np.ndarray, weights: np.ndarray | None, floor: np.ndarray, threads: int, bounds: PassBounds | None
+        self, rows: np.ndarray, weights: np.ndarray | None, floor: np.ndarray, threads: int, bounds: list[PassBounds]
     ) -> tuple[Factors, float]:
-        """One step: loadings and means together by regression of rows on [E z, 1], then the noise that is left."""
+        """One step: loadings and means together by regression of rows on [E z, 1], then the noise that is left; the
+        last of `bounds`, if any, are those of this climb."""
         k, d, q = self.loadings.shape
-        (total, _, _, sums), inner = self.pass_over(rows, weights, (False, False, True), threads, bounds)
+        last = bounds[-1] if bounds else None
+        (total, _, _, sums), inner = self.pass_over(rows, weights, (False, False, True), threads, last)
         sums = sums.reshape(k, q + 2, d + 1)
         counts, second = sums[:, q, d], sums[:, q + 1, :d]
         alive = counts > 1e-12 * counts.sum()
@@ -155,19 +158,18 @@ class MixtureOfFactorAnalysers(Mixture):
         centre = weighted_mean(rows, weights)
         spread = deviation_or_one(np.sqrt(weighted_mean((rows - centre) ** 2, weights)), centre) ** 2
         floor, trace, threads = self.reg_covar * spread, self._new_trace(), thread_count(self.n_jobs)
-        bounds: PassBounds | None = None
+        bounds: list[PassBounds] = []
 
         def start(stream: Stream) -> Factors:
-            nonlocal bounds
             # Beyond so many columns the bounds' move costs more than it saves.
-            bounds = PassBounds(rows.shape[0], self.n_components) if rows.shape[1] <= _BOUNDED else None
+            bounds[:] = [PassBounds(rows.shape[0], self.n_components)] if rows.shape[1] <= _BOUNDED else []
             return self._likely_start(rows, share, spread, floor, stream)
 
         with one_blas_thread():
             run = expectation_maximisation(
                 type(self).__name__,
                 start,
-                lambda state: state.step(rows, weights, floor, threads, bounds),
+                partial(Factors.step, rows=rows, weights=weights, floor=floor, threads=threads, bounds=bounds),
                 self._stream(),
                 restarts=self.n_init,
                 max_iter=self.max_iter,
@@ -197,7 +199,7 @@ class MixtureOfFactorAnalysers(Mixture):
         return expectation_maximisation(
             type(self).__name__,
             lambda child: self._start(rows, share, spread, floor, child),
-            lambda state: state.step(rows, share, floor, threads, None),
+            partial(Factors.step, rows=rows, weights=share, floor=floor, threads=threads, bounds=[]),
             stream,
             restarts=_STARTS,
             max_iter=_FIRST_STEPS,
