@@ -1,14 +1,14 @@
 """How many of our functions stand between a public method and a kernel.
 
 The functions of the compiled module are replaced by ones that look at the frames of the package below them. The guard
-around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of their
-own before Python 3.12; a lambda is a function as any other.
+around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of
+their own before Python 3.12; a lambda is a function as any other.
 
-The path starts with the first function of the innermost public object, a learner, a `Graph` or a table in blocks, which users make and hand on themselves: a learner that calls another's public method
-(cross-validation, one against the rest), makes a graph of its rows by `Graph.of_rows`, or asks a table in blocks for
-sums, which may be made on another machine, starts a new count there. What stands before the table is counted too, and
-the longer of the two is the path. `fit_batches` looks at its table and hands it to the public `fit`, where the count
-begins as it does for rows in memory.
+The path starts with the first function of the innermost public object, a learner, a `Graph` or a table in blocks, which
+users make and hand on themselves: a learner that calls another's public method (cross-validation, one against the
+rest), makes a graph of its rows by `Graph.of_rows`, or asks a table in blocks for sums, which may be made on another
+machine, starts a new count there. What stands before the table is counted too, and the longer of the two is the path.
+`fit_batches` looks at its table and hands it to the public `fit`, where the count begins as it does for rows in memory.
 """
 
 from __future__ import annotations
