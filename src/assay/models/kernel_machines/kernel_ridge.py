@@ -17,7 +17,7 @@ from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
 from .kernel_choice import KernelMethod
-from .ridge_folds import Decomposition, RidgeFit
+from .ridge_folds import Decomposition, RidgeFit, ridge_fits
 from .training import kept_places
 
 
@@ -25,8 +25,9 @@ class KernelRidge(KernelMethod, Regressor):
     """Least squares with a squared penalty in the space of a kernel, in closed form for every penalty at once.
 
     Minimises sum of weight times (y - w'phi(x) - b)^2 + alpha |w|^2; with the linear kernel it is ridge regression. One
-    eigendecomposition of the centred kernel matrix gives the fits of all penalties and their leave-one-out errors; of a
-    list of penalties the one with the smallest is taken. A row of weight v counts as v rows, of which one is left out.
+    eigendecomposition of the centred kernel matrix gives the fits of all penalties and their leave-one-out errors, a
+    Cholesky factor those of a single one; of a list of penalties the one with the smallest error is taken. A row of
+    weight v counts as v rows, of which one is left out.
 
     Attributes
     ----------
@@ -60,7 +61,7 @@ class KernelRidge(KernelMethod, Regressor):
     n_jobs: int | None = n_jobs_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
-        """Decompose the kernel matrix, score every penalty and keep the best."""
+        """Factorise the kernel matrix, score every penalty and keep the best."""
         rows, target, weights = self._begin(X, y, sample_weight)
         alphas, kept = self._alphas(), kept_places(sample_weight, rows.shape[0])
         if self._precomputed and kept.shape[0] < rows.shape[1] and rows.shape[0] == kept.shape[0]:
@@ -71,8 +72,7 @@ class KernelRidge(KernelMethod, Regressor):
             kernel = self._learn_kernel(rows, share)
             if self._of_folds is None:
                 gram, _ = self._source(kernel, rows, 1, exact=True).of(None)
-                whole = Decomposition.of(gram, share, bool(self.fit_intercept))
-                fits = [whole.fit(targets, float(alpha)) for alpha in alphas]
+                fits = ridge_fits(kernel, gram, targets, share, alphas, bool(self.fit_intercept))
             else:
                 shared, place = self._of_folds
                 fits = shared.fits(self, place[kept], targets, share, alphas)
@@ -195,5 +195,5 @@ class _SharedKernel:
             if len(fits) == alphas.shape[0]:
                 return fits
         own = self.matrix[np.ix_(place, place)]
-        alone = Decomposition.of(own if self.kind == "gram" else np.exp(-model.gamma_ * own), share, intercept)
-        return [alone.fit(targets, float(alpha)) for alpha in alphas]
+        gram = own if self.kind == "gram" else np.exp(-model.gamma_ * own)
+        return ridge_fits(model._kernel(), gram, targets, share, alphas, intercept)

@@ -1,4 +1,4 @@
-"""Kernel ridge regression on many folds of one table, from one eigendecomposition.
+"""Kernel ridge regression: the fit of one penalty, of many from one eigendecomposition, and of many folds from that.
 
 With A = K + alpha / weights the fit of all rows solves A a + b = y, sum of a = 0; let G be the rows and columns of the
 inverse of this system, so that a = G y. Without the rows t the principal part of the system is left for the others r,
@@ -17,6 +17,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from ...base.errors import DataError
+from ...numeric.kernels import Gaussian, Kernel, Laplacian, Linear, Mahalanobis
+from ...numeric.solves import cholesky as cholesky_factor
 
 # Condition up to which a Schur complement keeps the digits of a fit of its own.
 _WELL_POSED = 1e8
@@ -31,6 +33,46 @@ class RidgeFit:
     coef: np.ndarray
     constant: np.ndarray
     leverage: np.ndarray
+
+
+def ridge_fits(
+    kernel: Kernel, gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alphas: np.ndarray, fit_intercept: bool
+) -> list[RidgeFit]:
+    """The fits of all penalties to some rows with weights.
+
+    >>> targets = np.array([[1.0], [3.0]])
+    >>> (found,) = ridge_fits(Linear(), np.eye(2), targets, np.ones(2), np.array([1.0]), fit_intercept=True)
+    >>> found.coef.ravel(), found.constant, found.leverage
+    (array([-0.5,  0.5]), array([2.]), array([0.75, 0.75]))
+    """
+    # Of other kernels a decomposition tells whether they have a negative eigenvalue.
+    if alphas.shape[0] == 1 and isinstance(kernel, (Gaussian, Laplacian, Linear, Mahalanobis)):
+        only = _by_cholesky(gram, targets, share, float(alphas[0]), fit_intercept)
+        if only is not None:
+            return [only]
+    whole = Decomposition.of(gram, share, fit_intercept)
+    return [whole.fit(targets, float(alpha)) for alpha in alphas]
+
+
+def _by_cholesky(
+    gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alpha: float, fit_intercept: bool
+) -> RidgeFit | None:
+    """The fit of one penalty by a factor of A; None if that would cost digits."""
+    system = gram.copy()
+    np.einsum("ii->i", system)[:] += alpha / share
+    factor = cholesky_factor(system)
+    if factor is None or factor.reciprocal_condition * _WELL_POSED < 1.0:
+        return None
+    coef, constant = factor.solve(targets), np.zeros(targets.shape[1])
+    inverse = factor.inverse_factor()
+    own = np.einsum("ij,ij->i", inverse, inverse)
+    if fit_intercept:
+        ones = factor.solve(np.ones((share.shape[0], 1)))[:, 0]
+        mass = float(ones.sum())
+        constant = coef.sum(axis=0) / mass
+        coef = coef - ones[:, None] * constant
+        own -= ones**2 / mass
+    return RidgeFit(coef, constant, 1.0 - alpha * own / share)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ...base.parameters import Boolean, Integer, Nothing, Real, param
 
 # A problem of no more than so many variables is solved on from `tol` towards this violation, in so many steps a
 # variable, which is over before it is noticed.
-_FINE, _EXTRA_STEPS, _TINY = 1e-10, 400, 640
+_FINE, _EXTRA_STEPS, TINY = 1e-10, 400, 640
 _SMALL_BLOCK, _BLOCK, _LARGE_BLOCK, _LARGE = 2048, 256, 512, 12_000
 # A hard margin narrower than this share of the spread of the rows is not looked for, and how fast C grows towards it.
 _NARROWEST, _GROWTH = 1e-3, 10.0
@@ -97,7 +97,7 @@ class Dual:
         dense = isinstance(self.kernel, np.ndarray)
         size = self.kernel.shape[0] if dense else self.kernel.size
         beta, f = (np.zeros(n), np.zeros(size)) if start is None else start
-        small = dense and self.kernel.dtype == np.float64 and n <= _TINY
+        small = dense and self.kernel.dtype == np.float64 and n <= TINY
         given: dict[str, Any] = {
             "row": self.row.astype(np.int32, copy=False),
             "target": np.ascontiguousarray(self.target),

@@ -24,11 +24,13 @@ from ..linear.sparse import SparseInput, SparseTable
 from .fast_form import fast_form
 from .kernel_choice import SMALL, KernelMethod
 from .linear_machine import LinearProblem, LinearSolution, solve_linear
-from .smo import Dual, DualSolution, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param
+from .smo import TINY, Dual, DualSolution, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param
 from .training import KernelSource, Training
 
 # To which violation the primal of a small linear machine is solved, before steps on pairs of rows.
 _NEAR = 1e-6
+# Variables times steps on pairs of rows that a small linear machine takes, at most, before its primal is asked.
+_TRIED = 4e6
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class SupportVectors(SparseInput, KernelMethod):
         "use kernel='linear', which needs no kernel matrix, n_landmarks=500, the Nystroem approximation of the kernel, "
         "or take a sample of the rows"
     )
+    _sides = 1
+    """Variables of the dual for each row."""
 
     n_landmarks: int | None = param(
         None,
@@ -73,12 +77,13 @@ class SupportVectors(SparseInput, KernelMethod):
     def _hard(self) -> bool:
         return isinstance(self.C, numbers.Real) and math.isinf(self.C)
 
-    def _by_primal(self, n_rows: int) -> bool:
-        return self._is_linear and n_rows > SMALL and not self._hard and self.n_landmarks is None
+    def _by_primal(self, n_rows: int, n_columns: int) -> bool:
+        many = n_rows > SMALL or (self._sides * n_rows > TINY and n_rows > 2 * n_columns)
+        return self._is_linear and many and not self._hard and self.n_landmarks is None
 
     def _written(self, rows: Any) -> Any:
         """Rows with every cell written out, unless they are sparse and the machine is linear."""
-        if not isinstance(rows, SparseTable) or self._by_primal(rows.shape[0]):
+        if not isinstance(rows, SparseTable) or self._by_primal(*rows.shape):
             return rows
         bytes_ = 16.0 * rows.shape[0] * rows.shape[1]
         check_cost(type(self).__name__, Cost(1e-9 * bytes_, bytes_), "use kernel='linear', which takes sparse rows")
@@ -91,13 +96,13 @@ class SupportVectors(SparseInput, KernelMethod):
         rows that do not count."""
         if self._precomputed and place.shape[0] < rows.shape[1] and rows.shape[0] == place.shape[0]:
             rows = np.ascontiguousarray(rows[:, place])
-        dual = not self._precomputed and not self._by_primal(rows.shape[0]) and self.n_landmarks is None
+        dual = not self._precomputed and not self._by_primal(*rows.shape) and self.n_landmarks is None
         return Training.of(self._written(rows), target, weights, place, merge=dual and not apart)
 
     def _columns(self, table: Training, kernel: Kernel) -> Columns | None:
         """The columns in which the machine is linear; None for the dual."""
         if self.n_landmarks is None:
-            return Columns(table.rows) if self._by_primal(table.n) else None
+            return Columns(table.rows) if self._by_primal(*table.rows.shape) else None
         threads = thread_count(self.n_jobs)
         if self._precomputed:
             chosen = np.sort(self._stream().generator().permutation(table.n)[: int(self.n_landmarks)])
@@ -131,7 +136,8 @@ class SupportVectors(SparseInput, KernelMethod):
         scale: float = 1.0,
     ) -> DualSolution:
         """The dual by steps on pairs of rows; that of a linear machine of more rows than columns, on which such steps
-        are slow, from the solution of the primal, which stands where rounding hides what the steps would add."""
+        may be slow, after a few of them from the solution of the primal, which stands where rounding hides what the
+        steps would add."""
         tol, threads = float(self.tol), thread_count(self.n_jobs)
         dual = self._dual(*source.of(chosen), target, price)
         if not self._is_linear:
@@ -139,6 +145,12 @@ class SupportVectors(SparseInput, KernelMethod):
         rows = source.rows if chosen is None else source.rows[chosen]
         start = None
         if isinstance(dual.kernel, np.ndarray) and rows.shape[0] > rows.shape[1]:
+            few = int(_TRIED / (dual.row.shape[0] + 200))
+            if self.max_iter is None or self.max_iter > few:
+                near = tol if dual.row.shape[0] <= TINY else min(tol, _NEAR)
+                found = dual.solve(near, few, threads, None, scale)
+                if found.status == "converged" and dual.rounding(found.beta) <= 0.1 * _NEAR * scale:
+                    return in_columns(found, rows, dual.row[: rows.shape[0]])
             first = solve_linear(LinearProblem(rows, target, price, epsilon, 1), min(tol, _NEAR) * scale)
             parts = [first.beta] if epsilon is None else [np.maximum(first.beta, 0.0), np.minimum(first.beta, 0.0)]
             lost = dual.rounding(first.beta) / scale
@@ -186,7 +198,7 @@ class SupportVectors(SparseInput, KernelMethod):
     def _shared_kernel(self, rows: np.ndarray, n_train: int) -> Any:
         """What folds of these rows have in common: the matrix of the kernel, or of the distances it is made of; None
         if nothing, or if it is too large."""
-        if self.n_landmarks is not None or self._by_primal(n_train) or not isinstance(rows, np.ndarray):
+        if self.n_landmarks is not None or self._by_primal(n_train, rows.shape[1]) or not isinstance(rows, np.ndarray):
             return None
         n = rows.shape[0]
         small = n_train <= SMALL
@@ -213,7 +225,7 @@ class SupportVectors(SparseInput, KernelMethod):
                 if Dual(matrix, most, most, -most, most).rounding(most) > 0.1 * _NEAR:
                     return None  # steps on pairs of rows would be slow
             return matrix if kind == "gram" else np.exp(-self.gamma_ * matrix)
-        if self.n_landmarks is not None or self._by_primal(table.n) or self._hard:
+        if self.n_landmarks is not None or self._by_primal(*table.rows.shape) or self._hard:
             return None
         form = fast_form(kernel, table.rows)
         if form is None or 4.0 * table.n**2 > max(float(self.cache_bytes), 1e8):
@@ -258,7 +270,7 @@ class SupportVectors(SparseInput, KernelMethod):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Kernel rows of the support vectors, made more than once where the cache cannot hold them; a linear machine
         reads the rows some hundred times."""
-        if self._by_primal(n_rows) or self.n_landmarks is not None:
+        if self._by_primal(n_rows, n_features) or self.n_landmarks is not None:
             width = float(n_features if self.n_landmarks is None else int(self.n_landmarks))
             cells = n_rows * (width + 2.0)
             made = 0.0 if self.n_landmarks is None else 2e-10 * n_rows * width * (n_features + width + 30.0)

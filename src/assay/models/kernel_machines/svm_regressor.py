@@ -54,6 +54,8 @@ class SVMRegressor(SupportVectors, Regressor):
     True
     """
 
+    _sides = 2
+
     C: Any = price_param(infinite=False)
     epsilon: float = param(0.1, Real(0), "Half the width of the tube in which errors do not count.")
     cv: Any = cv_param(5, "5")

@@ -115,7 +115,12 @@ def test_folds_come_from_one_decomposition_and_equal_separate_fits(options, weig
 
 @pytest.mark.parametrize(
     ("options", "decompositions"),
-    [({}, 3), ({"gamma": 0.3, "alpha": 1e-10}, 4), ({"kernel": "mahalanobis", "gamma": 0.3}, 3)],
+    [
+        ({"alpha": [0.5, 1.0]}, 3),
+        ({"gamma": 0.3, "alpha": [1e-10, 1.0]}, 4),
+        ({"kernel": "mahalanobis", "gamma": 0.3, "alpha": [0.5, 1.0]}, 3),
+        ({}, 0),
+    ],
 )
 def test_folds_that_share_less_equal_separate_fits_too(options, decompositions, monkeypatch):
     """gamma from the rows of the fold, a penalty too small for the digits of the difference, a covariance."""
@@ -129,6 +134,22 @@ def test_folds_that_share_less_equal_separate_fits_too(options, decompositions, 
         alone = KernelRidge(**options).fit(X[train], y[train])
         np.testing.assert_allclose(model.predict(X[test]), alone.predict(X[test]), rtol=1e-8)
         assert model.gamma_ == alone.gamma_
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 100.0])
+def test_the_fit_of_one_penalty_is_that_of_a_list(alpha, intercept):
+    """By a Cholesky factor, and by a decomposition."""
+    X, y = waves(80)
+    weights = np.random.default_rng(4).integers(0, 4, 80) * 1.5
+    targets = np.column_stack([y, y**2 + 5.0])
+    one, several = (
+        KernelRidge(alpha=given, fit_intercept=intercept).fit(X, targets, weights) for given in (alpha, [alpha, 1e6])
+    )
+    assert several.alpha_ == alpha
+    for name in ("dual_coef_", "intercept_", "loo_predictions_", "effective_parameters_"):
+        np.testing.assert_allclose(getattr(one, name), getattr(several, name), rtol=1e-8, atol=1e-9, err_msg=name)
+    assert one.loo_mse_[0] == pytest.approx(several.loo_mse_[0], rel=1e-8)
 
 
 def test_folds_of_rows_that_do_not_vary_keep_their_digits():

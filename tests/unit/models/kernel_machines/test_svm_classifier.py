@@ -267,7 +267,7 @@ def many(n, d=8, seed=0):
 def test_the_linear_route_ends_where_the_dual_ends(C, monkeypatch):
     X, y = many(600)
     dual = SVMClassifier(kernel="linear", C=C).fit(X, y)
-    monkeypatch.setattr(support_vectors, "SMALL", 0)
+    monkeypatch.setattr(support_vectors, "TINY", 0)
     for rows in (X, csr_matrix(X)):
         primal = SVMClassifier(kernel="linear", C=C, tol=1e-6).fit(rows, y)
         np.testing.assert_allclose(primal.objective_, dual.objective_, rtol=1e-7)
@@ -284,7 +284,7 @@ def test_many_rows_and_wide_tables_have_no_gap_between_primal_and_dual(monkeypat
     model = SVMClassifier(kernel="linear").fit(X, y)
     primal = 0.5 * (model.coef_**2).sum() + model.slacks(X, y).sum()
     assert 0.0 <= primal - model.objective_[0] <= 1e-6 * primal
-    monkeypatch.setattr(support_vectors, "SMALL", 0)
+    monkeypatch.setattr(support_vectors, "TINY", 0)
     monkeypatch.setattr(linear_machine, "_SQUARE", 3)
     X, y = many(300, d=20)
     wide = SVMClassifier(kernel="linear", tol=1e-5).fit(X, y)

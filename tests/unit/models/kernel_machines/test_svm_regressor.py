@@ -92,9 +92,9 @@ def test_weights_and_a_given_matrix():
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_the_linear_route_ends_where_the_dual_ends(epsilon, monkeypatch):
-    X, y = waves(500)
+    X, y = waves(300)
     dual = SVMRegressor(kernel="linear", C=2.0, epsilon=epsilon).fit(X, 50 * y + 1000)
-    monkeypatch.setattr(support_vectors, "SMALL", 0)
+    monkeypatch.setattr(support_vectors, "TINY", 0)
     for rows in (X, csr_matrix(X)):
         primal = SVMRegressor(kernel="linear", C=2.0, epsilon=epsilon, tol=1e-7).fit(rows, 50 * y + 1000)
         assert primal.objective_ == pytest.approx(dual.objective_, rel=1e-7)
