@@ -20,11 +20,12 @@ def as_text(series: pl.Series) -> pl.Series:
     >>> as_text(pl.Series([1.0, 2.5, None])).to_list()
     ['1', '2.5', None]
     """
-    if series.dtype.is_float() and bool(((series == series.floor()) & (series.abs() < 2**53)).fill_null(True).all()):
+    if series.dtype.is_float():
+        cells = series.to_numpy()  # NaN for null
+        if not ((cells == np.floor(cells)) & (np.abs(cells) < 2**53) | np.isnan(cells)).all():
+            texts = [None if v is None else str(int(v)) if v == int(v) else repr(v) for v in series.to_list()]
+            return pl.Series(series.name, texts, dtype=pl.String)
         series = series.cast(pl.Int64)
-    elif series.dtype.is_float():
-        cells = [None if v is None else str(int(v)) if v == int(v) else repr(v) for v in series.to_list()]
-        return pl.Series(series.name, cells, dtype=pl.String)
     return series.cast(pl.String)
 
 
@@ -85,11 +86,10 @@ class Indicators:
 
     def write(self, series: pl.Series, out: np.ndarray) -> None:
         """Set the ones in a block of zeros with one column per name."""
-        rows = np.arange(series.len())
         if self.categories:
-            found = series.cast(pl.Enum(list(self.categories)), strict=False).to_physical()
-            known = found.is_not_null().to_numpy()
-            out[rows[known], found.drop_nulls().to_numpy()] = 1.0
+            found = series.cast(pl.Enum(list(self.categories)), strict=False).to_physical().to_numpy()
+            rows = np.arange(series.len()) if found.dtype.kind == "u" else np.flatnonzero(~np.isnan(found))
+            out[rows, found[rows].astype(np.int64)] = 1.0
         if self.others:
             out[series.is_in(list(self.others)).fill_null(False).to_numpy(), len(self.categories)] = 1.0
         if self.missing:

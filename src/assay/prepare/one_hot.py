@@ -73,8 +73,8 @@ class OneHot(BlockStep):
         self._lay_out(frame.columns, {name: self._indicators(name).names for name in self.coded_}, "category")
 
     def _learn_column(self, text: pl.Series) -> None:
-        counts = text.drop_nulls().alias("label").value_counts().sort("label")
-        labels, seen = counts["label"].to_list(), counts["count"].to_numpy()
+        counts = text.drop_nulls().alias("label").value_counts().rows()
+        labels, seen = [label for label, _ in sorted(counts)], np.array([count for _, count in sorted(counts)])
         rare = np.zeros(len(labels), dtype=bool)
         if self.min_frequency is not None:
             share = not isinstance(self.min_frequency, (int, np.integer))

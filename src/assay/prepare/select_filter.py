@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,14 +82,28 @@ class SelectFilter(StableSelection, TableStep):
     )
 
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
+        columns = frame.get_columns()
+        numeric = [j for j, series in enumerate(columns) if is_number(series)]
+        cells = dict(zip(numeric, np.ascontiguousarray(matrix_of(frame[:, numeric], frame.height).T)))
+        self._learn_columns([cells.get(j, series) for j, series in enumerate(columns)], y)
+
+    def _learn_columns(self, columns: Iterable[np.ndarray | pl.Series], y: np.ndarray | None) -> None:
+        """Columns of numbers are arrays, those of labels are series."""
         assert y is not None
         target = self._read_target(y)
-        scores, p_values = np.empty(frame.width), np.full(frame.width, np.nan)
-        for j, series in enumerate(frame.get_columns()):
-            scores[j], p_values[j] = self._judge(series, target)
-        self.scores_, self.p_values_ = scores, p_values
+        judged = np.array([self._judge(column, target) for column in columns])
+        self.scores_, self.p_values_ = np.ascontiguousarray(judged.T)
         self.support_ = self._choose()
-        self.names_out_ = [name for name, kept in zip(frame.columns, self.support_) if kept]
+        self.names_out_ = [name for name, kept in zip(self.names_in_, self.support_) if kept]
+
+    def _by_cells(self) -> bool:
+        return True
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        self._learn_columns(np.ascontiguousarray(cells.T), y)
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        return cells[:, self.support_]
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(self.names_out_)
@@ -123,16 +138,14 @@ class SelectFilter(StableSelection, TableStep):
         codes = _binned(values, self.n_bins)
         return _Target(codes, int(codes.max()) + 1, values)
 
-    def _judge(self, series: pl.Series, target: _Target) -> tuple[float, float]:
-        numeric = is_number(series)
-        cells = matrix_of(series.to_frame())[:, 0] if numeric else None
+    def _judge(self, column: np.ndarray | pl.Series, target: _Target) -> tuple[float, float]:
         if self.measure in ("pearson", "f"):
-            return self._linear(series, cells, target)
+            return self._linear(column, target)
         if self.measure == "gain-ratio":
-            if cells is not None:
-                return _best_gain_ratio(cells, target), np.nan
-            return _gain_ratio(_table(_labels(series), target.codes, target.n_classes)), np.nan
-        rows = _labels(series) if cells is None else _binned(cells, self.n_bins)
+            if isinstance(column, np.ndarray):
+                return _best_gain_ratio(column, target), np.nan
+            return _gain_ratio(_table(_labels(column), target.codes, target.n_classes)), np.nan
+        rows = _binned(column, self.n_bins) if isinstance(column, np.ndarray) else _labels(column)
         codes, n_classes = target.codes, target.n_classes
         if self.measure == "total-variation":
             if target.values is not None:
@@ -143,17 +156,17 @@ class SelectFilter(StableSelection, TableStep):
             return _chi_square(counts)
         return _mutual_information(counts)
 
-    def _linear(self, series: pl.Series, cells: np.ndarray | None, target: _Target) -> tuple[float, float]:
+    def _linear(self, column: np.ndarray | pl.Series, target: _Target) -> tuple[float, float]:
         """Correlation, correlation ratio or Cramer's V with its p-value, or the F of the first two."""
-        if cells is None:
-            groups = _labels(series)
+        if not isinstance(column, np.ndarray):
+            groups = _labels(column)
             if target.values is not None:
                 share, f, p = _variance_ratio(target.values, groups)
                 return (np.sqrt(share), p) if self.measure == "pearson" else (f, p)
             if self.measure == "f":
                 raise DataError(
                     "SelectFilter",
-                    f"column '{plain(series.name)}'",
+                    f"column '{plain(column.name)}'",
                     "holds labels, for which F against classes does not exist",
                     way_out="use measure='chi-square' or 'mutual-information'",
                 )
@@ -161,11 +174,11 @@ class SelectFilter(StableSelection, TableStep):
             statistic, p = _chi_square(counts)
             least = min(int((counts.sum(axis=1) > 0).sum()), int((counts.sum(axis=0) > 0).sum())) - 1
             return (np.sqrt(statistic / (counts.sum() * least)) if least > 0 else 0.0), p
-        present = ~np.isnan(cells)
+        present = ~np.isnan(column)
         if target.values is None:
-            share, f, p = _variance_ratio(cells[present], target.codes[present])
+            share, f, p = _variance_ratio(column[present], target.codes[present])
         else:
-            share, f, p = _regression_ratio(cells[present], target.values[present])
+            share, f, p = _regression_ratio(column[present], target.values[present])
         return (np.sqrt(share), p) if self.measure == "pearson" else (f, p)
 
     # -- the choice ----------------------------------------------------------------------------------------------
@@ -319,12 +332,10 @@ def _variance_ratio(values: np.ndarray, groups: np.ndarray) -> tuple[float, floa
     """Share of the variance between groups, F and its p-value."""
     if values.size == 0:
         return 0.0, 0.0, 1.0
-    _, codes = np.unique(groups, return_inverse=True)
-    k, n = int(codes.max()) + 1, values.size
-    centred = values - values.mean()
-    sizes = np.bincount(codes, minlength=k)
-    means = np.bincount(codes, weights=centred, minlength=k) / sizes
-    between = float((sizes * means**2).sum())
+    centred, n = values - values.mean(), values.size
+    sizes, sums = np.bincount(groups), np.bincount(groups, weights=centred)
+    held = sizes > 0
+    k, between = int(held.sum()), float((sums[held] ** 2 / sizes[held]).sum())
     whole = float(centred @ centred)
     return _f_of(min(between / whole, 1.0) if whole > 1e-300 else 0.0, k - 1, n - k)
 
