@@ -112,3 +112,15 @@ def test_scores_of_a_file_may_be_tied_and_thinned():
     Conformal(np.array([1.0, 1.0]), np.array([1, 2]), 2)._loaded()
     with pytest.raises(ParameterError, match="vector"):
         Conformal([1.0, 2.0], np.array([1, 2]), 2)._loaded()  # type: ignore[arg-type]
+
+
+def test_a_class_whose_score_is_the_bound_belongs_to_the_set():
+    conformal = Conformal.of([0.25, 0.5, 0.75], classes=True)
+    assert conformal.reach(0.5) == 0.5
+    assert conformal.members([[0.5, 0.25], [0.75, 0.5]], 0.5).tolist() == [[True, False], [True, True]]
+    assert conformal.interval([1.0, 2.0], 0.5).tolist() == [[0.5, 1.5], [1.5, 2.5]]
+    for wrong in (5.0, [[1.0, 2.0]], [1.0, np.nan]):
+        with pytest.raises(ParameterError, match="one number for each"):
+            Conformal.of(wrong)
+    said = Conformal.of([1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1]).sentence
+    assert "75.0% at 50%" in said and "100.0% at 95%" in said

@@ -174,3 +174,12 @@ def test_what_is_shown_of_a_rejection_curve_is_the_curve_at_those_efficiencies()
     shown = rejection_curve(np.repeat([1, 0], 10), scores).to_markdown()
     for efficiency, rejection in ((0.3, "5"), (0.5, "2.5"), (0.8, "1.43"), (0.9, "1.25")):
         assert f"rejection at efficiency {efficiency} | {rejection}" in shown
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_the_row_of_a_score_that_is_not_finite_is_named(bad):
+    one, table = np.array([0.1, 0.7, bad, bad]), np.full((4, 3), 1 / 3)
+    table[2, 1] = bad
+    for scores in (one, table):
+        with pytest.raises(DataError, match="at row 2"):
+            roc_curve([0, 1, 0, 1], scores)

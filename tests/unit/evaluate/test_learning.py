@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
@@ -27,7 +27,8 @@ from assay.evaluate import (
     validation_curve,
 )
 from assay.evaluate.intervals import honest_df
-from assay.evaluate.learning import _ordered, _sizes, _worth
+from assay.evaluate.learning import _lines, _ordered, _sizes, _worth
+from assay.evaluate.metrics import get_metric
 
 RNG = np.random.default_rng(0)
 SIZES = np.array([25, 50, 100, 200, 400, 800])
@@ -501,3 +502,23 @@ def test_only_a_curve_that_more_rows_do_not_improve_has_no_law():
     falls, rises = (np.repeat((0.8 + sign * SIZES**-0.5)[:, None], 3, axis=1) for sign in (1, -1))
     said = [learning_curve_from_scores(SIZES, s, s, n_bootstrap=3, random_state=0).sentence for s in (falls, rises)]
     assert "no power law is drawn" in said[0] and "endless rows 0.8" in said[1]
+
+
+@pytest.mark.parametrize("robust", [True, False])
+def test_the_cost_of_a_line_is_hubers_and_no_line_near_it_costs_less(robust):
+    rng = np.random.default_rng(13)
+    x = SIZES.astype(float)[None, None, :] ** -np.array([0.3, 0.8])[None, :, None]
+    y = 0.9 - 2.0 * x[0, 1] + 0.01 * rng.normal(size=SIZES.size)
+    y[2] -= 0.2 if robust else 0.0
+    spread = rng.uniform(0.005, 0.02, SIZES.size) if robust else np.full(SIZES.size, np.inf)
+    weight = rng.integers(1, 4, (1, SIZES.size)).astype(float)
+    a, b, cost = _lines(x, y, spread, weight, get_metric("r2"))
+
+    def huber(j, a, b):
+        residual = (y - a + b * x[0, j]) / (spread if robust else 1.0)
+        return (weight * (special.huber(1.345, residual) if robust else residual**2 / 2)).sum()
+
+    for j in range(2):
+        assert cost[0, j] == pytest.approx(huber(j, a[0, j], b[0, j]), rel=1e-12)
+        for move in ((0.02, 0.0), (-0.02, 0.0), (0.0, 0.2), (0.0, -0.2)):
+            assert huber(j, a[0, j] + move[0], b[0, j] + move[1]) > cost[0, j]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.evaluate import max_t
 from assay.evaluate.max_t import MaxT
 
 
@@ -57,3 +58,25 @@ def test_the_p_value_of_no_difference_is_1_and_of_an_endless_one_0():
         found = MaxT(np.eye(learners), df=9)
         assert found.p_value(0.0) == 1.0 and found.p_value(np.inf) == found.p_value(-np.inf) == 0.0
     assert [MaxT(np.eye(k), df=9).pairs for k in (2, 3, 4, 6)] == [1, 3, 6, 15]
+
+
+def test_no_limit_is_stricter_than_bonferronis_nor_wider_than_that_of_one_pair():
+    """Draws say little of the far tail, where Bonferroni's limit is nearly exact: some of theirs lie beyond it."""
+    reached = 0
+    for size, df in ((3, 9), (3, 4), (4, 9), (3, np.inf), (5, 30)):
+        found = MaxT(np.eye(size), df)
+        for alpha in (0.3, 0.05, 1e-3, 5e-4, 2e-4, 1e-4):
+            one, all_pairs = (stats.t.isf(alpha / 2 / pairs, df) for pairs in (1, found.pairs))
+            limit = found.critical(alpha)
+            assert one <= limit <= all_pairs * (1 + 1e-9)
+            reached += limit == pytest.approx(all_pairs, rel=1e-9)
+    assert reached > 0
+
+
+def test_a_statistic_beyond_all_draws_counts_as_one_of_them():
+    """Copies of two learners: the correction for 2,145 pairs would ask for far more."""
+    found = MaxT(np.kron(np.eye(2), np.ones((33, 33))), df=9)
+    t = stats.t.isf(1e-6 / 2, 9)
+    assert found.p_value(t) == pytest.approx(1 / (max_t._DRAWS + 1), rel=1e-9)
+    assert found.p_value(stats.t.isf(1e-9 / 2, 9)) == pytest.approx(2145e-9, rel=1e-4)
+    assert MaxT(np.eye(3), df=9).p_value(1e-9) == pytest.approx(1.0, abs=1e-6)

@@ -139,3 +139,20 @@ def test_manova_without_variation():
 def test_mistakes_get_one_sentence(call, words):
     with pytest.raises(DataError, match=words):
         call()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_manova_of_one_entry_is_anova_of_any_number_of_learners(count):
+    columns = [group[:, 1] for group in GROUPS[:count]]
+    ours, theirs = manova(*(column[:, None] for column in columns)), stats.f_oneway(*columns)
+    assert ours.details["f"] == pytest.approx(theirs.statistic) and ours.p_value == pytest.approx(theirs.pvalue)
+    assert ours.df == (count - 1, sum(map(len, columns)) - count)
+
+
+def test_no_difference_has_no_distance():
+    same = hotelling_t2(A, A)
+    assert (same.statistic, same.effect, same.interval) == (0.0, 0.0, (0.0, 0.0))
+    counts = A.copy()
+    counts[:, 2] = 0.0  # an entry that nobody ever has
+    none = hotelling_t2(counts, np.column_stack([B[:, :2], counts[:, 2]]))
+    assert none.statistic == pytest.approx(hotelling_t2(A[:, :2], B[:, :2]).statistic) and none.df == (2, 10)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn import metrics as theirs
 
 from assay.base import DataError, ParameterError, UsageError
 from assay.evaluate import permutation_test
@@ -134,3 +135,54 @@ def test_one_drawn_order_gives_a_half_or_one():
     assert permutation_test(d, np.zeros(30), n_permutations=1, alternative="greater").p_value in (0.5, 1.0)
     y = np.repeat([0, 1], 10)
     assert permutation_test(y, y, kind="labels", n_permutations=1).p_value in (0.5, 1.0)
+
+
+def test_up_to_seven_rows_and_twenty_pairs_are_counted_in_full():
+    y = np.arange(8) % 2
+    for n, exact in ((7, True), (8, False)):
+        details = permutation_test(y[:n], y[:n], kind="labels", n_permutations=99).details
+        assert details["exact"] == exact and details["arrangements"] == (5040 if exact else 99)
+    d = np.random.default_rng(6).normal(0.3, 1.0, 21)
+    for n, exact in ((20, True), (21, False)):
+        details = permutation_test(d[:n], np.zeros(n), n_permutations=99).details
+        assert details == {"exact": exact, "arrangements": 2**20 if exact else 100}
+
+
+@pytest.mark.parametrize(
+    ("metric", "score"),
+    [
+        ("mse", theirs.mean_squared_error),
+        ("mae", theirs.mean_absolute_error),
+        ("rmse", lambda y, p: np.sqrt(theirs.mean_squared_error(y, p))),
+        ("r2", theirs.r2_score),
+    ],
+)
+def test_scores_of_all_orders_are_those_of_the_metric(metric, score):
+    y, guess = np.array([1.0, 2.0, 4.0, 4.5, 7.0]), np.array([1.5, 2.0, 5.0, 2.0, 6.0])
+    null = np.array([score(y[list(order)], guess) for order in permutations(range(5))])
+    sign = 1 if metric == "r2" else -1
+    for alternative, p in (
+        ("greater", np.mean(sign * null >= sign * null[0] - 1e-9)),
+        ("less", np.mean(sign * null <= sign * null[0] + 1e-9)),
+    ):
+        found = permutation_test(y, guess, kind="labels", metric=metric, alternative=alternative, alpha=0.2)
+        assert found.statistic == pytest.approx(null[0]) and found.p_value == pytest.approx(p)
+        assert found.details["chance"] == pytest.approx(null.mean())
+        assert found.effect == pytest.approx(null[0] - null.mean())
+        assert found.details["chance_interval"] == pytest.approx(np.quantile(null, [0.1, 0.9])) and found.valid
+    two = permutation_test(y, guess, kind="labels", metric=metric, alternative="two-sided")
+    assert two.p_value == pytest.approx(2 * min(np.mean(sign * null >= sign * null[0] - 1e-9), 0.5))
+    assert not permutation_test([2, 2, 2], [2, 1, 2], kind="labels").valid
+
+
+def test_the_interval_of_all_subsets_is_hartigans():
+    """With alpha = 2 k / 2^n the ends are the (k - 1)-th means of subsets from either end."""
+    d = np.random.default_rng(7).normal(0.3, 1.0, 5)
+    subsets = [[x for x, used in zip(d, signs) if used] for signs in product((0, 1), repeat=5) if any(signs)]
+    means = np.sort([np.mean(subset) for subset in subsets])
+    for k in (2, 3, 5):
+        found = permutation_test(d, np.zeros(5), alpha=2 * k / 32)
+        assert found.interval == pytest.approx((means[k - 2], means[-(k - 1)]))
+        one_sided = permutation_test(d, np.zeros(5), alpha=k / 32, alternative="greater")
+        assert one_sided.interval == pytest.approx((means[k - 2], np.inf))
+    assert permutation_test(d, np.zeros(5), alpha=2 / 32).interval == (-np.inf, np.inf)

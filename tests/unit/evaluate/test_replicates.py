@@ -7,7 +7,7 @@ import pytest
 
 from assay import _kernels
 from assay.base import Stream
-from assay.evaluate import METRICS, Evidence, get_metric
+from assay.evaluate import METRICS, Evidence, get_metric, replicates
 from assay.evaluate.replicates import (
     RowRoute,
     TableRoute,
@@ -176,3 +176,13 @@ def test_kernel_refuses_indices_out_of_range(change):
     _kernels.replicate_rows(**arguments)
     with pytest.raises(ValueError, match="replicate_rows"):
         _kernels.replicate_rows(**{**arguments, **change})
+
+
+@pytest.mark.parametrize("name", ["kappa", "f1_macro", "mcc", "roc_auc", "log_loss"])
+def test_how_much_is_held_at_once_changes_no_number(name, monkeypatch):
+    evidence, metric = evidence_for(name, 3, seed=2), get_metric(name)
+    whole = route_for(metric, evidence).jackknife(STREAM), draw_all([route_for(metric, evidence)], N, STREAM, 50, 1)
+    monkeypatch.setattr(replicates, "_BLOCK", 40)
+    route = route_for(metric, evidence)
+    assert route.jackknife(STREAM) == pytest.approx(whole[0], abs=1e-12)
+    assert np.asarray(draw_all([route], N, STREAM, 50, 1)) == pytest.approx(np.asarray(whole[1]), abs=1e-12)

@@ -317,3 +317,24 @@ def test_rows_of_some_splits_are_those_of_each():
         for split, (train, test) in zip(some, rows_of(some), strict=True):
             np.testing.assert_array_equal(train, split.train)
             np.testing.assert_array_equal(test, split.test)
+
+
+def test_classes_are_kept_in_proportion_where_asked_for_or_where_the_target_looks_like_them():
+    y = np.repeat(["a", "b"], [16, 4])
+    kept = {
+        how: [
+            np.count_nonzero(y[test] == "b")
+            for _, test in DesignSplitter("4-fold", stratified=how, random_state=3).split(y, y)
+        ]
+        for how in (True, "auto", False)
+    }
+    assert kept[True] == kept["auto"] == [1] * 4 != kept[False]
+    values = np.random.default_rng(0).normal(size=20)
+    apart = [
+        [test.tolist() for _, test in DesignSplitter("4-fold", stratified=how, random_state=3).split(values, values)]
+        for how in ("auto", False)
+    ]
+    assert apart[0] == apart[1] and DesignSplitter("4-fold").get_n_splits() == 4
+    with pytest.raises(DataError, match="is needed to count"):
+        DesignSplitter("leave-one-out").get_n_splits()
+    assert DesignSplitter("leave-one-out").get_n_splits(y) == 20

@@ -127,3 +127,25 @@ def test_the_omnibus_test_of_losses_needs_more_rows_than_learners():
         return compare_predictions(VALUES[:rows], {name: guess[:rows] for name, guess in REGRESSED.items()}).omnibus
 
     assert few(3) is None and few(4) is not None
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_the_detectable_difference_of_accuracies_solves_its_equation(alpha):
+    """n d^2 = (z_alpha sqrt(s) + z_power sqrt(s - d^2))^2 for the share s of rows that only one gets right."""
+    two = {name: GUESSES[name] for name in ("forest", "tree")}
+    found = compare_predictions(Y, two, alpha=alpha)
+    s = np.mean((two["forest"] == Y) != (two["tree"] == Y))
+    d = found.smallest_detectable_difference
+    sides = stats.norm.isf(alpha / 2) * np.sqrt(s), stats.norm.ppf(0.8) * np.sqrt(s - d**2)
+    assert 240 * d**2 == pytest.approx(sum(sides) ** 2) and found.pairs[0]["smallest_detectable_difference"] == d
+    assert compare_predictions(Y, dict.fromkeys("ab", Y)).smallest_detectable_difference is None
+    # No more than all the rows on which they differ.
+    one = np.where(np.arange(240) == 0, (Y + 1) % 3, Y)
+    assert compare_predictions(Y, {"a": Y, "b": one}).pairs[0]["smallest_detectable_difference"] == 1 / 240
+
+
+def test_two_seeds_are_enough_and_three_learners_have_an_omnibus_test_from_three_seeds():
+    two = compare({"a": [3.0, 5.0], "b": [1.0, 2.5]}, "seeds", metric="reward")
+    assert two.pairs[0]["p_value"] == pytest.approx(stats.ttest_rel([3.0, 5.0], [1.0, 2.5]).pvalue)
+    assert compare({"a": [3.0, 5.0], "b": [1.0, 2.5]}, "seeds", metric="cost", greater_is_better=False).best == "b"
+    assert compare_predictions(Y, {"a": Y, "b": Y, "c": (Y + 1) % 3}).omnibus is not None

@@ -63,6 +63,26 @@ def test_whole_sequences_are_scored_by_models_of_the_others():
     assert found.standard_error == pytest.approx(error) and "3 splits" in found.sentence
 
 
+def test_two_splits_have_an_error_and_one_has_none():
+    sequences, model = walks(), HiddenMarkovModel(2, random_state=0)
+    found = cross_validate_sequences(model, sequences, design=KFold(2))
+    total = sum(map(len, sequences))
+    ratio = np.mean([rows / (total - rows) for rows in found.rows])
+    assert found.standard_error == pytest.approx(np.std(found.per_row, ddof=1) * np.sqrt(1 / 2 + ratio))
+    one = cross_validate_sequences(model, sequences[0], design=TimeSplitter(1))
+    assert np.isnan(one.standard_error) and "standard error" not in one.sentence
+
+
+def test_symbols_that_the_model_knows_are_kept():
+    sequences = [list("aababbaab"), list("abbbaab"), list("babaabb"), list("abaabab")]
+    model = HiddenMarkovModel(1, emission="categorical", categories=list("abcd"), emission_prior=2.0, random_state=0)
+    found = cross_validate_sequences(model, sequences, design=KFold(2))
+    for (train, test), score in zip(KFold(2).split(range(4)), found.per_row):
+        held_out = [sequences[k] for k in test]
+        fitted = model.fit([sequences[k] for k in train])
+        assert score == pytest.approx(fitted.score(held_out) / sum(map(len, held_out)))
+
+
 def test_later_rows_are_scored_given_the_past_and_no_later_row_matters():
     X, model = walks(1, 300, seed=5)[0], HiddenMarkovModel(2, random_state=0)
     design = TimeSplitter(3, gap=5)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV, LeavePOut, TimeSeriesSplit, cross_val_score
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, LeavePOut, ShuffleSplit, TimeSeriesSplit, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from assay.base import DataError, DesignError, ParameterError, UsageError
@@ -19,6 +19,7 @@ from assay.evaluate import (
     compare,
     corrected_resampled_t,
 )
+from assay.evaluate.splitters import foreign_design
 
 RNG = np.random.default_rng(0)
 
@@ -263,3 +264,35 @@ def test_parameters_show():
         repr(BootstrapSplitter(7, random_state=1))
         == "BootstrapSplitter(n_replicates=7, stratified=False, random_state=1)"
     )
+
+
+def test_designs_of_splitters_number_their_splits_and_count_the_rows_of_each():
+    designs = (BootstrapSplitter(3, random_state=0).design, LeavePOutSplitter(2, n_samples=3).design)
+    designs += (TimeSplitter(3).design, foreign_design(ShuffleSplit(3, test_size=0.25, random_state=0)))
+    for design in designs:
+        splits = design.splits(np.zeros(20), random_state=0)
+        assert [(split.repetition, split.fold) for split in splits] == [(0, 0), (1, 0), (2, 0)]
+        assert (design.repetitions, design.folds, design.n_splits(20)) == (3, 1, 3) and design.name.endswith("3")
+        if design.kind != "bootstrap":
+            sizes = np.mean([[part.size for part in split.rows] for split in splits], axis=0)
+            assert design.sizes(20) == tuple(sizes)
+    out = foreign_design(LeaveOneOut())
+    assert "single rows" in out.refusal and out.n_splits(7) == 7 and out.sizes(7) == (6.0, 1.0)
+    assert out.name == "LeaveOneOut-1000" and not designs[-1].refusal
+
+
+def test_a_bootstrap_sample_leaves_out_what_its_design_says():
+    splitter = BootstrapSplitter(4000, random_state=1)
+    found = np.mean([[np.unique(train).size, test.size] for train, test in splitter.split(range(5))], axis=0)
+    # A sample of five that leaves nothing out (5! / 5^5 = 3.8 %) is drawn again.
+    assert found == pytest.approx([5 - 5 * 0.8**5 / (1 - 0.0384), 5 * 0.8**5 / (1 - 0.0384)], abs=0.05)
+    assert splitter.design.sizes(5) == pytest.approx((5 - 5 * 0.8**5, 5 * 0.8**5))
+    assert splitter.design.test_train_ratio == pytest.approx(np.exp(-1) / (1 - np.exp(-1)))
+    assert BootstrapSplitter(1).get_n_splits() == 1 == LeavePOutSplitter(1, n_samples=1).get_n_splits(range(2))
+    assert BootstrapSplitter(1).design.repetitions == 1 == LeavePOutSplitter(1, n_samples=1).design.repetitions
+    assert [test.tolist() for _, test in LeavePOutSplitter(1).split(range(2))] == [[0], [1]]
+    ((train, test),) = TimeSplitter(1, max_train_size=1).split(range(2))
+    assert (train.tolist(), test.tolist()) == ([0], [1])
+    assert [t.tolist() for _, t in TimeSplitter(3, scheme="blocked").split(range(3))] == [[0], [1], [2]]
+    with pytest.raises(DesignError, match="at least 2 times"):
+        list(TimeSplitter(1, test_size=1).split(range(3), None, [4, 4, 4]))

@@ -228,3 +228,11 @@ def test_the_ends_of_what_can_be_asked():
             hoeffding_bound(5, 0.1, lower=lower, upper=upper)
     with pytest.raises(ParameterError, match="positive"):
         hoeffding_bound(5, math.inf)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -0.1, math.inf, math.nan])
+def test_a_precision_must_be_a_positive_number(epsilon):
+    with pytest.raises(ParameterError, match="must be a positive number"):
+        hoeffding_bound(10, epsilon)
+    with pytest.raises(ParameterError, match="must be a positive number"):
+        hoeffding_sample_size(epsilon, 0.05)
