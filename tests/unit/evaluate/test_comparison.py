@@ -267,3 +267,79 @@ def test_a_learner_that_escapes_the_test_by_varying_much_is_not_recommended():
     assert comparison.not_worse == ["steady", "erratic"]
     assert comparison.recommendation["id"] == "steady"
     assert "Not ruled out as the best: erratic" in comparison.recommendation["reason"]
+
+
+@pytest.mark.parametrize("more", [{}, {"pairs": "all"}, {"baseline": "bayes"}])
+def test_each_learner_stands_by_its_difference_from_the_best_or_the_baseline(more):
+    found = compare(FOLDS, "3x10", **more)
+    centre = more.get("baseline", found.best)
+    means = {name: values.mean() for name, values in FOLDS.items()}
+    for name, entry in found.summary.items():
+        if name == centre:
+            assert entry["difference"] is None and entry["verdict"] == ("baseline" if more.get("baseline") else "best")
+            continue
+        low, high = entry["difference_interval"]
+        assert entry["difference"] == pytest.approx(means[name] - means[centre]) and low < entry["difference"] < high
+        (pair,) = (p for p in found.pairs if {p["a"], p["b"]} == {name, centre})
+        sign = 1 if pair["a"] == name else -1
+        assert (low, high) == tuple(sorted(sign * end for end in pair["simultaneous_interval"]))
+        word = "better" if means[name] > means[centre] else "worse"
+        inside = low >= -0.01 and high <= 0.01
+        assert entry["verdict"] == ("equivalent" if inside else word if pair["reject"] else "undecided")
+    # An interval that ends at the margin lies within it, whichever end it is.
+    name = "tree" if centre != "tree" else "forest"
+    low, high = found.summary[name]["difference_interval"]
+    for margin, word in ((max(-low, high), True), (max(-low, high) * (1 - 1e-9), False)):
+        again = compare(FOLDS, "3x10", margin=margin, **more)
+        assert (again.summary[name]["verdict"] == "equivalent") == word and again.margin == margin
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_either_end_of_an_interval_may_be_the_one_at_the_margin(turn):
+    rng = np.random.default_rng(5)
+    base = 0.5 + 0.01 * rng.normal(size=(1, 10))
+    scores = {"a": base, "b": base + 0.001 * turn + 0.002 * rng.normal(size=(1, 10))}
+    entry = compare(scores, "10-fold", baseline="a").summary["b"]
+    low, high = entry["difference_interval"]
+    margin = max(-low, high)
+    assert (high if turn > 0 else -low) == margin
+    for m, inside in ((margin, True), (margin * (1 - 1e-9), False)):
+        word = compare(scores, "10-fold", baseline="a", margin=m).summary["b"]["verdict"]
+        assert (word == "equivalent") == inside
+    assert compare(scores, "10-fold", margin=0.0).margin == 0.0
+    for wrong in (-1e-9, np.inf, np.nan):
+        with pytest.raises(ParameterError, match="margin"):
+            compare(scores, "10-fold", margin=wrong)
+
+
+@pytest.mark.parametrize(
+    ("metric", "greater", "margin"),
+    [
+        ("accuracy", True, 0.01),
+        ("error_rate", False, 0.01),
+        ("r2", True, 0.01),
+        ("mse", False, 0.02 * 0.5),
+        ("log_loss", False, 0.02 * 0.5),
+        ("of their own", False, 0.02 * 0.5),
+    ],
+)
+def test_the_usual_margin_is_a_hundredth_or_two_hundredths_of_the_best_error(metric, greater, margin):
+    scores = {"a": np.full((1, 10), 0.5), "b": np.linspace(0.4, 0.49 if greater else 0.9, 10)[None, :]}
+    found = compare(scores, "10-fold", metric=metric, greater_is_better=greater)
+    assert found.best == "a" and found.margin == pytest.approx(margin)
+    reward = compare({"a": [4.0, 5.0, 6.0], "b": [1.0, 2.0, 2.5]}, "seeds", metric="reward")
+    assert reward.margin == pytest.approx(0.02 * 5.0)
+
+
+def test_bonferroni_counts_every_pair_and_a_single_pair_needs_none():
+    for count in (2, 3, 5):
+        some = {f"m{j}": HALVES["forest"] - 0.02 * j + 0.003 * RNG.normal(size=(5, 2)) for j in range(count)}
+        found = compare(some, "5x2")
+        every = count * (count - 1) // 2
+        assert [p["p_adjusted"] for p in found.pairs] == pytest.approx(
+            [min(1.0, every * p["p_value"]) for p in found.pairs]
+        )
+        assert found.correction == (f"Bonferroni, over all {every} pairs" if every > 1 else "none needed: one pair")
+        assert len(found.pairs) == count - 1
+    alone = compare({"a": HALVES["forest"]}, "5x2")
+    assert alone.pairs == [] and alone.correction == "none: one learner" and alone.best == "a"

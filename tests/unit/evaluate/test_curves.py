@@ -10,6 +10,7 @@ from sklearn import metrics as theirs
 
 from assay.base import DataError, ParameterError
 from assay.evaluate import METRICS, gain_curve, precision_recall_curve, rejection_curve, roc_curve
+from assay.evaluate.curves import rank_scores
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, 300)
@@ -183,3 +184,23 @@ def test_the_row_of_a_score_that_is_not_finite_is_named(bad):
     for scores in (one, table):
         with pytest.raises(DataError, match="at row 2"):
             roc_curve([0, 1, 0, 1], scores)
+
+
+def test_thresholds_lie_midway_and_between_neighbouring_floats_at_the_upper():
+    ranking = rank_scores("test", np.array([1, 0, 1, 0, 1], dtype=bool), np.array([4.0, 2.0, 1.0, 2.0, -3.0]), None)
+    assert ranking.thresholds().tolist() == [3.0, 1.5, -1.0, -3.0]
+    assert (ranking.positives, ranking.negatives) == (3.0, 2.0)
+    above = np.nextafter(1.0, 2.0)
+    near = rank_scores("test", np.array([True, False]), np.array([above, 1.0]), None)
+    assert near.thresholds().tolist() == [above, 1.0]
+    huge = rank_scores("test", np.array([True, False]), np.array([1.7e308, 1.5e308]), None)
+    assert huge.thresholds()[0] == pytest.approx(1.6e308)
+
+
+def test_weights_may_be_small_but_not_none_of_a_class():
+    y, scores = np.array([0, 1, 0, 1, 0]), np.array([0.1, 0.4, 0.35, 0.8, 0.4])
+    light = roc_curve(y, scores, sample_weight=np.full(5, 0.01))
+    assert light.auc == pytest.approx(roc_curve(y, scores).auc)
+    for gone in (0, 1):
+        with pytest.raises(DataError, match="both classes a weight"):
+            roc_curve(y, scores, sample_weight=(y != gone).astype(float))

@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from assay.base import DataError, ParameterError
 from assay.evaluate import normal_interval, sample_size_for_width, t_interval, wilson_interval
-from assay.evaluate.rates import hanley_mcneil_error
+from assay.evaluate.rates import _least, hanley_mcneil_error
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 5), (5, 5), (1, 20), (37, 50), (999, 1000)])
@@ -109,3 +109,20 @@ def test_rows_for_an_area_are_the_fewest_that_reach_the_width(positives):
         return 2 * 1.959963985 * hanley_mcneil_error(0.75, n * positives, n * (1 - positives))
 
     assert width(count) <= 0.1 < width(count - 1)
+
+
+@pytest.mark.parametrize("start", [1, 2])
+@pytest.mark.parametrize("least", [1, 2, 3, 4, 5, 16, 17, 1000, 1025])
+def test_the_least_number_of_rows_is_found(start, least):
+    """A width of exactly the wanted one is small enough."""
+    assert _least(lambda n: 1 / n, 1 / least, start) == max(start, least)
+
+
+def test_shares_from_none_to_all_may_be_expected():
+    for expected in (0.0, 1.0):
+        rows = sample_size_for_width(0.1, expected=expected)
+        ends = [np.diff(wilson_interval(round(n * expected), n)).item() for n in (rows - 1, rows)]
+        assert ends[1] <= 0.1 < ends[0]
+    for wrong in (-0.01, 1.01, np.nan):
+        with pytest.raises(ParameterError, match="between 0 and 1"):
+            sample_size_for_width(0.1, expected=wrong)

@@ -176,3 +176,13 @@ def test_an_error_of_nearly_one_has_an_interval_within_one():
     y[:4] = 1
     curve = calibration_curve(y, np.full(400, 0.999), **FAST)
     assert 0.98 < curve.interval[0] < curve.ece < curve.interval[1] <= 1.0
+
+
+def test_a_p_value_equal_to_alpha_does_not_reject():
+    """Certain of what never happens: no draw by chance is as bad, and 1 of 25 is 0.04."""
+    y, p = np.zeros(40, dtype=int), np.full(40, 0.9)
+    y[0] = 1
+    found = calibration_curve(y, p, n_replicates=24, alpha=0.04, random_state=0)
+    assert found.p_value == 0.04 and "this is compatible" in found.sentence and found.interval[0] == 0
+    more = calibration_curve(y, p, n_replicates=25, alpha=0.04, random_state=0)
+    assert more.p_value == 1 / 26 and "is rejected" in more.sentence and more.interval[0] > 0

@@ -186,3 +186,20 @@ def test_how_much_is_held_at_once_changes_no_number(name, monkeypatch):
     route = route_for(metric, evidence)
     assert route.jackknife(STREAM) == pytest.approx(whole[0], abs=1e-12)
     assert np.asarray(draw_all([route], N, STREAM, 50, 1)) == pytest.approx(np.asarray(whole[1]), abs=1e-12)
+
+
+@pytest.mark.parametrize("negatives", [1, 2, 3])
+@pytest.mark.parametrize("name", ["average_precision", "roc_auc"])
+def test_few_negatives_are_left_out_one_by_one(negatives, name):
+    """Without the only negative row there is no score."""
+    rng = np.random.default_rng(3)
+    y = (np.arange(8) >= negatives).astype(int)
+    evidence = Evidence(y, probabilities=np.round(rng.random(8), 1), classes=np.arange(2))
+    metric = get_metric(name)
+    found = route_for(metric, evidence).jackknife(STREAM)
+    for row in range(8):
+        kept = np.delete(np.arange(8), row)
+        if len(set(y[kept])) < 2:
+            assert np.isnan(found[row])
+        else:
+            assert found[row] == pytest.approx(metric.of(rows_of(evidence, kept)))

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from assay.base import AssayWarning, DataError, DesignError, ParameterError
 from assay.evaluate import Design, DesignSplitter, make_design
-from assay.evaluate.resampling import rows_of, stratified_assignment
+from assay.evaluate.resampling import Split, rows_of, stratified_assignment
 
 NAMES = ["5x2", "10-fold", "5-fold", "3x4", "10x10"]
 Y = np.array(["a"] * 37 + ["b"] * 21 + ["c"] * 13)
@@ -338,3 +338,12 @@ def test_classes_are_kept_in_proportion_where_asked_for_or_where_the_target_look
     with pytest.raises(DataError, match="is needed to count"):
         DesignSplitter("leave-one-out").get_n_splits()
     assert DesignSplitter("leave-one-out").get_n_splits(y) == 20
+
+
+def test_rows_of_splits_do_not_depend_on_how_the_folds_are_kept():
+    dealt = np.array([0, 1, 2, 0, 1, 2, 0], dtype=np.int32)
+    for assignment in (dealt, dealt.astype(np.int64), dealt[::-1]):
+        splits = [Split(0, k, assignment=assignment) for k in range(3)]
+        for (train, test), split in zip(rows_of(splits), splits, strict=True):
+            assert test.tolist() == np.flatnonzero(assignment == split.fold).tolist()
+            assert train.tolist() == np.flatnonzero(assignment != split.fold).tolist()
