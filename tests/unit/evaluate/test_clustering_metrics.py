@@ -210,6 +210,7 @@ def test_the_rules_of_the_gap_take_the_first_that_is_near_enough(seed):
         near = [i for i in range(6) if gap[i] >= gap[top] - s[top]]
         before_next = [i for i in range(5) if gap[i] >= gap[i + 1] - s[i + 1]] + [top]
         assert found.best == 1 + (near[0] if rule == "largest" else before_next[0])
+        assert ("still rises at the largest K" in found.sentence) == (found.best == 6)
 
 
 def test_the_table_of_metrics_has_them():
@@ -242,3 +243,11 @@ def test_the_table_of_metrics_has_them():
 def test_mistakes_get_one_sentence(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_gap_that_still_rises_is_said_to():
+    X = np.random.default_rng(4).normal(size=(60, 2)) + 20.0 * (np.arange(60) % 3)[:, None]
+    three = gap_statistic(X, kmeans, (1, 2, 3), n_references=4, random_state=0)
+    assert three.best == 3 and "still rises at the largest K" in three.sentence
+    more = gap_statistic(X, kmeans, (1, 2, 3, 4), n_references=4, random_state=0)
+    assert more.best == 3 and "still rises" not in more.sentence

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from assay.base import DataError, ParameterError, UsageError
 from assay.evaluate import bias_variance, decompose_predictions
+from assay.evaluate.decomposition import _assert_identity
 
 RNG = np.random.default_rng(0)
 REFERENCE = Path(__file__).parents[2] / "reference" / "mlxtend" / "bias_variance.json"
@@ -204,3 +205,14 @@ def test_the_larger_part_is_told_with_its_share(predictions, words):
 
 def test_of_a_perfect_learner_no_share_is_told():
     assert "makes up" not in decompose_predictions([[0.5], [0.5]], [0.5], loss="squared").sentence
+
+
+@pytest.mark.parametrize("name", ["total", "noise_term", "bias", "net_variance"])
+@pytest.mark.parametrize("main", [np.array([10.0, -3.0]), np.array([0, 1])])
+def test_parts_that_miss_the_total_are_an_error(name, main):
+    parts = {"noise_term": 0.1, "bias": 0.2, "net_variance": 0.3, "variance": 0.3, "noise": 0.1, "total": 0.6}
+    whole = {key: np.full(2, value) for key, value in parts.items()} | {"main": main}
+    _assert_identity(whole)
+    for miss in (1e-6, -1e-6, 0.5):
+        with pytest.raises(ArithmeticError, match="miss the total"):
+            _assert_identity(whole | {name: whole[name] + [0.0, miss]})

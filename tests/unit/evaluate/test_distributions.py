@@ -75,3 +75,19 @@ def test_no_p_value_is_above_one_by_rounding():
     for n in range(1, 16):
         for rate in (0.1, 0.2, 1 / 3, 0.5):
             assert max(d.binomial_p_value(k, n, rate) for k in range(n + 1)) <= 1.0
+
+
+@pytest.mark.parametrize("z", [-40.0, -1.3, 0.0, 0.4, 2.5, 12.0])
+def test_normal_and_chi_square_p_values(z):
+    assert d.normal_p_value(z) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-9)
+    assert d.normal_p_value(z, "greater") == pytest.approx(stats.norm.sf(z), rel=1e-9)
+    assert d.normal_p_value(z, "less") == pytest.approx(stats.norm.cdf(z), rel=1e-9)
+    assert d.chi2_p_value(abs(z), 3) == pytest.approx(stats.chi2.sf(abs(z), 3), rel=1e-9)
+    assert d.f_p_value(abs(z), 3, 8) == pytest.approx(stats.f.sf(abs(z), 3, 8), rel=1e-9)
+
+
+def test_power_and_shift_are_those_of_the_noncentral_t():
+    """A critical value for many pairs needs a larger shift for the same power."""
+    for critical, df in ((2.0, 9), (3.5, 9), (2.8, 99)):
+        assert stats.nct.sf(critical, df, d.detectable_shift(critical, df, 0.8)) == pytest.approx(0.8, abs=1e-6)
+        assert stats.nct.sf(critical, df, d.detectable_shift(critical, df, 0.5)) == pytest.approx(0.5, abs=1e-6)
