@@ -164,3 +164,19 @@ def test_a_loss_that_is_the_mean_of_the_sample_has_the_standard_error_of_a_mean(
         return _delta_error(n, pairs, found, errors, float(errors.mean()), often) ** 2
 
     assert np.mean([squared_error() for _ in range(times)]) == pytest.approx(x.var() / n, rel=0.15)
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_rows_that_every_sample_drew_have_no_out_of_bag_error(replicates):
+    """The error of a row is its mean over the samples that left it out; the estimate is the mean over such rows."""
+    X = np.random.default_rng(0).normal(size=(12, 1))
+    y = X[:, 0] ** 2
+    found = bootstrap_error(LinearRegression(), X, y, n_replicates=replicates, random_state=2)
+    total, times = np.zeros(12), np.zeros(12)
+    for train, test in BootstrapSplitter(replicates, random_state=Stream.of(2).child(0)).split(y):
+        total[test] += (y[test] - LinearRegression().fit(X[train], y[train]).predict(X[test])) ** 2
+        times[test] += 1
+    assert (times == 0).any() and found.oob == pytest.approx((total[times > 0] / times[times > 0]).mean())
+    training = np.mean((y - LinearRegression().fit(X, y).predict(X)) ** 2)
+    assert found.training == pytest.approx(training)
+    assert found.e632 == pytest.approx(0.368 * training + 0.632 * found.oob)

@@ -27,7 +27,7 @@ from assay.evaluate import (
     validation_curve,
 )
 from assay.evaluate.intervals import honest_df
-from assay.evaluate.learning import _lines, _ordered, _sizes, _worth
+from assay.evaluate.learning import _lines, _ordered, _rows_words, _sizes, _spread, _worth
 from assay.evaluate.metrics import get_metric
 
 RNG = np.random.default_rng(0)
@@ -522,3 +522,70 @@ def test_the_cost_of_a_line_is_hubers_and_no_line_near_it_costs_less(robust):
         assert cost[0, j] == pytest.approx(huber(j, a[0, j], b[0, j]), rel=1e-12)
         for move in ((0.02, 0.0), (-0.02, 0.0), (0.0, 0.2), (0.0, -0.2)):
             assert huber(j, a[0, j] + move[0], b[0, j] + move[1]) > cost[0, j]
+
+
+def test_the_spread_at_a_size_is_the_median_deviation_and_never_far_below_the_usual():
+    scores = np.random.default_rng(14).normal(size=(5, 9)) * [[1.0], [2.0], [0.5], [1.0], [3.0]]
+    scores[0, :6] = 0.25  # most splits agree by chance
+    want = stats.median_abs_deviation(scores, axis=1, scale="normal")
+    floor = np.median(scores.std(axis=1, ddof=1)) / 4
+    assert _spread(scores) == pytest.approx(np.maximum(want, floor), rel=1e-4) and want[0] == 0 < floor
+    assert np.isinf(_spread(scores[:, :1])).all() and _spread(scores[:, :2]) == pytest.approx(
+        np.maximum(
+            stats.median_abs_deviation(scores[:, :2], axis=1, scale="normal"),
+            np.median(scores[:, :2].std(axis=1, ddof=1)) / 4,
+        ),
+        rel=1e-4,
+    )
+
+
+def test_the_exponent_stays_between_a_fiftieth_and_five():
+    steep = fit_power_law([1, 2, 3, 4], 0.9 - 0.5 * np.array([1.0, 2.0, 3.0, 4.0]) ** -9)
+    slow = fit_power_law(SIZES, 0.3 + 0.01 * np.log(SIZES))
+    assert steep.c == pytest.approx(5.0, rel=1e-6) and 0.02 <= slow.c < 0.2
+
+
+def test_the_sentences_name_the_ends_of_the_curve():
+    scores = noisy_scores(5, 0.001, np.random.default_rng(15))
+    curve = learning_curve_from_scores(SIZES, scores, scores, n_bootstrap=20, random_state=0)
+    first, last = (f"{scores[i].mean():.3g}" for i in (0, -1))
+    assert f"goes from {first} with 25 training rows to {last} with 800;" in curve.sentence
+    needed = curve.rows_needed(0.905)
+    assert f"about {needed.rows:,.0f} training rows, {needed.rows / 800:.3g} times the most tried" in needed.sentence
+    assert _rows_words((40.0, 40.0)) == "40" and _rows_words((40.0, 1500.0)) == "40 to 1,500"
+    assert (
+        _rows_words((np.inf, np.inf)) == "no number of rows" and _rows_words((9.0, np.inf)) == "9 to no number of rows"
+    )
+
+
+def test_the_least_of_everything_is_taken():
+    """Two draws, two splits, rows no more than twice the classes; and what is just too little is refused."""
+    X, y = two_classes(60)
+    curve = learning_curve(GaussianNB(), X, y, sizes=3, design="2-fold", n_bootstrap=2, random_state=0)
+    assert curve.laws.shape == (2, 3) and curve.test_scores.shape == (3, 2)
+    assert overfitting_gap(GaussianNB(), X, y, design="2-fold", random_state=0).test_scores.shape == (2,)
+    with pytest.raises(ParameterError, match=">= 2"):
+        learning_curve(GaussianNB(), X, y, n_bootstrap=2.5)
+    for call in (overfitting_gap, learning_curve):
+        with pytest.raises(DataError, match="at least 2 splits"):
+            call(GaussianNB(), X, y, design=[(np.arange(40), np.arange(40, 60))])
+    with pytest.raises(DataError, match="more than 4 training rows"):
+        _sizes(3, 4, np.arange(8) % 2, True)
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("r2", 1), ("rmse", -1)])
+def test_gaps_and_best_scores_are_in_units_of_the_metric(metric, sign):
+    rng = np.random.default_rng(16)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60)
+    cv = ShuffleSplit(4, test_size=20, random_state=0)
+    found = overfitting_gap(KNeighborsRegressor(2), X, y, metric=metric, design=cv)
+    gaps = sign * (found.train_scores - found.test_scores)
+    assert found.gap == pytest.approx(gaps.mean()) and found.gap > 0
+    assert found.interval == pytest.approx(corrected_interval(gaps, n_train=40, n_test=20))
+    curve = validation_curve(
+        KNeighborsRegressor(), X, y, parameter="n_neighbors", values=[2, 9], metric=metric, design=cv
+    )
+    means = curve.test_means
+    best = means.max() if sign > 0 else means.min()
+    assert f"is best, {best:.3g}, at n_neighbors = {curve.best};" in curve.sentence
