@@ -180,3 +180,15 @@ def test_rows_that_every_sample_drew_have_no_out_of_bag_error(replicates):
     training = np.mean((y - LinearRegression().fit(X, y).predict(X)) ** 2)
     assert found.training == pytest.approx(training)
     assert found.e632 == pytest.approx(0.368 * training + 0.632 * found.oob)
+
+
+def test_the_interval_stays_where_errors_can_be():
+    X, y = np.repeat([0.0, 9.0], 10)[:, None], np.repeat([0, 1], 10)
+    none = bootstrap_error(KNeighborsClassifier(1), X, y, n_replicates=20, random_state=0)
+    assert (none.training, none.oob, none.estimate, none.interval) == (0.0, 0.0, 0.0, (0.0, 0.0))
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(12, 1)), np.arange(12) % 2
+    few = bootstrap_error(KNeighborsClassifier(1), X, y, n_replicates=20, alpha=1e-12, random_state=0)
+    assert few.interval == (0.0, 1.0)
+    values = bootstrap_error(LinearRegression(), X, 5.0 * rng.normal(size=12), n_replicates=20, random_state=0)
+    assert values.interval[1] > values.estimate > 1 and values.interval[0] >= 0

@@ -161,3 +161,15 @@ def test_every_result_speaks_and_serialises(test):
     record = test(SCORES).to_dict()
     assert record["sentence"].endswith(".") and 0 <= record["p_value"] <= 1
     assert paired_t(SCORES["a"], SCORES["b"]).to_dict().keys() == record.keys()
+
+
+def test_one_row_on_which_classifiers_differ_is_a_test_though_a_weak_one():
+    found = cochran_q([1], {"a": [1], "b": [0]})
+    assert found.statistic == 1.0 and found.p_value == pytest.approx(stats.chi2.sf(1.0, 1)) and not found.valid
+    assert cochran_q([1], {"a": [1], "b": [1]}).p_value == 1.0
+    with pytest.raises(DataError):
+        cochran_q([], {"a": [], "b": []})
+    # 24 scores of two classifiers are those of 12 rows.
+    for rows, enough in ((11, False), (12, True)):
+        y = np.zeros(rows, dtype=int)
+        assert cochran_q(y, {"a": y, "b": y + 1}).valid == enough
