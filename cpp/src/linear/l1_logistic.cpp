@@ -14,6 +14,7 @@ namespace {
 
 constexpr int most_halvings = 20, most_sweeps = 1000;
 constexpr std::size_t most_mixed = 6;
+constexpr index_t few = 4;  // cells of some columns are few if they are at most a fourth of all
 
 // sum of x[k] v[index[k]] in eight running sums.
 ASSAY_INLINE double gather_dot_body(const float* x, const std::int32_t* index, index_t count, const double* v) {
@@ -104,7 +105,10 @@ public:
 
     L1LogisticResult run(double tol, index_t max_iter) {
         L1LogisticResult result;
-        product(point_, problem_.intercept ? point_[p_] : 0.0, eta_);
+        std::vector<index_t> used;
+        for (index_t j = 0; j < p_; ++j)
+            if (point_[j] != 0.0) used.push_back(j);
+        product(point_, used, problem_.intercept ? point_[p_] : 0.0, eta_);
         LogisticSums sums = derivatives();
         double value = sums.loss + penalty(point_), last = 0.0;
         for (index_t iteration = 0;; ++iteration) {
@@ -143,10 +147,22 @@ private:
         return total;
     }
 
-    // out = X g + c
-    void product(const double* g, double constant, std::vector<double>& out) {
-        for (index_t j = 0; j < p_; ++j) slopes_[size(j)] = g[j] * problem_.inverse[j];
-        sparse_product(problem_.rows, c_matrix<const double>(slopes_.data(), p_, 1), c_matrix(out.data(), n_, 1), threads_);
+    // out = X g + c, where g is zero but for the columns `used`: of few cells by column, else by row.
+    void product(const double* g, const std::vector<index_t>& used, double constant, std::vector<double>& out) {
+        const SparseMatrix& table = problem_.columns;
+        index_t cells = 0;
+        for (const index_t j : used) cells += table.end(j) - table.begin(j);
+        if (few * cells <= table.cells()) {
+            std::fill(out.begin(), out.end(), 0.0);
+            for (const index_t j : used) {
+                const double slope = g[j] * problem_.inverse[j];
+                for (index_t k = table.begin(j); k < table.end(j); ++k) out[size(table.indices[k])] += slope * table.values[k];
+            }
+        } else {
+            for (index_t j = 0; j < p_; ++j) slopes_[size(j)] = g[j] * problem_.inverse[j];
+            sparse_product(problem_.rows, c_matrix<const double>(slopes_.data(), p_, 1), c_matrix(out.data(), n_, 1),
+                           threads_);
+        }
         if (constant != 0.0)
             for (double& value : out) value += constant;
     }
@@ -356,9 +372,14 @@ private:
     // Takes the longest of step, step / 2, ... that gains its share; returns the objective there.
     double line_search(double value, double decrease, LogisticSums& sums) {
         std::vector<double> step(size(p_), 0.0), from(point_, point_ + p_), start = eta_;
-        for (std::size_t at = 0; at < model_.columns.size(); ++at) step[size(model_.columns[at])] = model_.step[at];
+        std::vector<index_t> used;
+        for (std::size_t at = 0; at < model_.columns.size(); ++at) {
+            if (model_.step[at] == 0.0) continue;
+            used.push_back(model_.columns[at]);
+            step[size(used.back())] = model_.step[at];
+        }
         const double level = problem_.intercept ? point_[p_] : 0.0;
-        product(step.data(), shift_, change_);
+        product(step.data(), used, shift_, change_);
         double length = 1.0;
         for (int halving = 0; halving < most_halvings; ++halving, length *= 0.5) {
             for (index_t i = 0; i < n_; ++i) eta_[size(i)] = start[size(i)] + length * change_[size(i)];

@@ -171,14 +171,14 @@ class LeastSquares(SparseInput, FiniteByGram, Inferring, LinearNumbers):
             self._keep_all(_from_gram(solutions, target.ndim, moments), moments.weight, moments.x_mean)
         else:
             self._require_finite(rows)
-            solutions = self._solve_orthogonal(rows, targets, weights, work)
-            self._require_numbers(solutions)
+            found = self._solve_orthogonal(rows, targets, weights, work)
+            self._require_numbers(found)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
             centre = table_of(rows).means(weights) if self.fit_intercept else np.zeros(rows.shape[1])
             centred, of_rows = table_of(rows).around(weights, centre)
-            lengths, kept = column_norms(centred, of_rows), solutions[0].kept[int(self.fit_intercept) :]
+            lengths, kept = column_norms(centred, of_rows), found[0].kept[int(self.fit_intercept) :]
             combining = None if kept.all() else _combining(centred, of_rows, kept)
-            inference = Inference(solutions, target.ndim, column_norms(rows, weights), lengths, combining)
+            inference = Inference(found, target.ndim, column_norms(rows, weights), lengths, combining)
             self._keep_all(inference, total, centre)
         self._warn_dropped()
         return self
@@ -334,7 +334,7 @@ class LeastSquares(SparseInput, FiniteByGram, Inferring, LinearNumbers):
         norms = np.append(np.sqrt(self.n_observations_), inference.norms) if first else inference.norms
         self.condition_number_ = _condition(solution, norms)
         self.unscaled_factor_ = np.ascontiguousarray(solution.inverse[first:, first:])
-        vars(self).pop("_inference", None)
+        self.__dict__.pop("_inference", None)
 
     def _infer_target(self, solution: Solution) -> None:
         first, free = int(self.fit_intercept), self.df_residual_ > 0

@@ -316,14 +316,15 @@ class Problem:
         scaled = np.where(self.active, coef * self.scale, 0.0)
         if not self.task.fit_intercept:
             return scaled
-        return np.column_stack([scaled, intercept + coef @ self.centre])
+        return np.column_stack([scaled, intercept + np.einsum("kj,j->k", coef, self.centre)])
 
     def raw(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercepts in the units of the columns."""
         coef = np.where(self.active, coefficients[:, : self.scale.shape[0]] / self.scale, 0.0)
         if not self.task.fit_intercept:
             return coef, np.zeros(coef.shape[0])
-        return coef, coefficients[:, -1] - coef @ self.centre
+        # Not by BLAS: it would wake its threads for a single row, and they spin for a while.
+        return coef, coefficients[:, -1] - np.einsum("kj,j->k", coef, self.centre)
 
     def slope(self, point: Point, step: np.ndarray) -> float:
         """The change of the objective along the step, to first order."""
@@ -558,7 +559,7 @@ def solve_by_columns(objective: Problem, max_iter: int, start: Start) -> Solutio
     if start is not None:
         scaled = objective.standard(*start)[0]
         begin[:p] = scaled[:p]
-        begin[p] = scaled[-1] - begin[:p] @ centred if task.fit_intercept else 0.0
+        begin[p] = scaled[-1] - np.einsum("j,j->", begin[:p], centred) if task.fit_intercept else 0.0
     status, separated, found, steps = _kernels.l1_logistic(
         table.by_row,
         table.by_column,
@@ -577,7 +578,7 @@ def solve_by_columns(objective: Problem, max_iter: int, start: Start) -> Solutio
         objective.trace.record("newton", objective=value, gradient=steepest, newton_step=longest, damping=0.0)
     coefficients = found[None, :p] if not task.fit_intercept else found[None, :].copy()
     if task.fit_intercept:
-        coefficients[0, p] += found[:p] @ centred
+        coefficients[0, p] += np.einsum("j,j->", found[:p], centred)
     coef, intercept = objective.raw(coefficients)
     name = ("max_iter", "converged", "stalled")[status]
     return Solution(coef, intercept, len(steps) - 1, name, separated, np.empty(0, dtype=np.int64))

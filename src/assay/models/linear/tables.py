@@ -267,10 +267,8 @@ class SparseRows:
         else:
             mean, variance, total = _kernels.sparse_column_moments(self.X.by_column, or_empty(weights), threads)
         centre, spread, odd = centre_and_spread(mean, variance, fit_intercept)
-        stored = np.bincount(self.X.rows.indices, minlength=self.X.shape[1]) if odd.any() else np.zeros(0)
-        for j in np.flatnonzero(odd).tolist():
-            if stored[j] == 0:
-                continue
+        stored = np.bincount(self.X.rows.indices, minlength=self.X.shape[1]) if odd.any() else odd
+        for j in np.flatnonzero(odd & (stored > 0)).tolist():
             columns = self.X.columns
             values = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
             centre[j] = values[0] if fit_intercept and stored[j] == self.X.shape[0] else 0.0
