@@ -22,6 +22,7 @@ from ..base.columns import renumber
 from ..base.errors import DataError, ParameterError
 from ..base.randomness import Stream
 from ..base.threads import thread_count
+from ..numeric.moments import along_principal_axes
 from .records import Grid, Record
 from .result import number
 
@@ -386,9 +387,7 @@ def gap_statistic(
     def log_inertias(data: np.ndarray) -> list[float]:
         return [float(np.log(max(inertia(data, cluster(data, each)), tiny))) for each in ks]
 
-    centre = points.mean(axis=0)
-    axes = np.linalg.svd(points - centre, full_matrices=False)[2]
-    rotated = (points - centre) @ axes.T
+    centre, axes, rotated = along_principal_axes(points)
     low, high = rotated.min(axis=0), rotated.max(axis=0)
     stream = Stream.of(random_state)
     references = np.array(

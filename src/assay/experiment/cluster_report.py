@@ -19,6 +19,7 @@ from ..data.table import no_use
 from ..evaluate import ClusterAgreement, KChoice, adjusted_rand, choose_k, cluster_agreement, silhouette_samples
 from ..models.clustering import DBSCAN, HDBSCAN, Hierarchical, KMeans
 from ..models.mixtures import GaussianMixture
+from ..numeric.moments import along_principal_axes
 from ..prepare import auto_prepare
 
 METHODS = ("k-means", "gaussian-mixture", "hierarchical", "dbscan", "hdbscan")
@@ -278,9 +279,7 @@ def _evidence(rows: np.ndarray, k: int, stream: Stream) -> dict[str, Any]:
     groups, uniform in the box of the principal axes or normal by turns."""
     if len(rows) > _EVIDENCE_ROWS:
         rows = rows[np.sort(stream.child(-1).generator().choice(len(rows), _EVIDENCE_ROWS, replace=False))]
-    centre = rows.mean(axis=0)
-    axes = np.linalg.svd(rows - centre, full_matrices=False)[2]
-    places = (rows - centre) @ axes.T
+    *_, places = along_principal_axes(rows)
 
     def stability(table: np.ndarray, own: Stream) -> float:
         return float(_stability("k-means", table, _labels("k-means", table, k), k, own, 3).mean())

@@ -61,6 +61,18 @@ def column_products(rows: np.ndarray, shift: np.ndarray | None = None, threads: 
     return _kernels.weighted_gram(rows, np.empty((rows.shape[0], 0)), centre, None, None, threads)
 
 
+def along_principal_axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean of the rows, their principal axes as rows, all of them, and the places of the rows along these.
+
+    >>> centre, axes, places = along_principal_axes(np.array([[0.0, 0.0], [2.0, 2.0]]))
+    >>> centre, np.abs(places[:, 0]).round(3)
+    (array([1., 1.]), array([1.414, 1.414]))
+    """
+    centre = rows.mean(axis=0)
+    axes = np.linalg.svd(rows - centre, full_matrices=False)[2]
+    return centre, axes, (rows - centre) @ axes.T
+
+
 @dataclass(frozen=True)
 class PrincipalAxes:
     """Orthogonal directions (columns of `directions`) and the variance along each, in falling order."""
