@@ -101,11 +101,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/models/trees/test_cart.py",
         "tests/unit/models/trees/test_second_order.py",
     ),
-    "cpp/include/assay/losses/links.hpp": ("tests/unit/numeric/test_losses.py", "tests/unit/models/linear/test_glm.py"),
-    "cpp/include/assay/losses/softmax.hpp": (
-        "tests/unit/numeric/test_losses.py",
-        "tests/unit/models/linear/test_logistic.py",
-    ),
+    "cpp/src/losses/losses.cpp": ("tests/unit/numeric/test_losses.py",),
     "cpp/src/statistics/gram.cpp": ("tests/unit/models/linear/test_gram.py",),
     "cpp/src/statistics/class_moments.cpp": ("tests/unit/numeric/test_moments.py", "tests/unit/models/bayes"),
 }
