@@ -74,7 +74,7 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=1e-6,
         quality_name="mean height",
         lower_is_better=True,
-        limit="nearest foreign rows in about log n rounds",
+        limit="nearest foreign rows in about log n rounds; up to 1,024 rows each distance once",
         tried="quitefastmst stops at the tree; ours and genieclust go on to the hierarchy. Leaves of 64 rows save it a "
         "tenth to a quarter, a sesqui-tree little more, its dual trees are slower; brute force and fastcluster's "
         "linkage_vector are behind that on the smallest table.",

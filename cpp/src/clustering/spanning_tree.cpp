@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "../linear/tiles.hpp"
 #include "point_boxes.hpp"
@@ -302,6 +304,81 @@ Edges boruvka_tree(Matrix<const double> rows, const double* core, int threads) {
     return edges;
 }
 
+namespace {
+
+// Rows outside of the tree become no farther from it: where `found`, the distances from the row `added`, are below `least`
+// they take their place. OUT best: the least, and the first row that has it. Rows inside have a least of -1.
+ASSAY_INLINE void nearer_rows_body(const double* found, index_t count, std::int64_t added, double* least, std::int64_t* from,
+                                   std::pair<double, index_t>& best) {
+    double value[8];
+    std::int64_t at[8] = {};
+    for (double& v : value) v = infinity;
+    for (index_t i = 0; i < count; i += 8)
+        for (int l = 0; l < 8; ++l) {
+            const double before = least[i + l];
+            const bool less = found[i + l] < before;
+            const double now = less ? found[i + l] : before;
+            least[i + l] = now;
+            from[i + l] = less ? added : from[i + l];
+            const double seen = now < 0.0 ? infinity : now;
+            at[l] = seen < value[l] ? static_cast<std::int64_t>(i) : at[l];
+            value[l] = seen < value[l] ? seen : value[l];
+        }
+    best = {value[0], at[0]};
+    for (int l = 1; l < 8; ++l) best = std::min(best, {value[l], at[l] + l});
+}
+ASSAY_DISPATCH(void, nearer_rows, nearer_rows_body,
+               (const double* found, index_t count, std::int64_t added, double* least, std::int64_t* from,
+                std::pair<double, index_t>& best),
+               (found, count, added, least, from, best))
+
+// The rows that a growing tree has not reached, in panels, and how far each is from it; made anew, in order, when a quarter
+// of them have been reached.
+struct Outside {
+    Matrix<const double> rows;
+    const double* all_core;
+    index_t count = 0;
+    std::vector<std::int64_t> row, from;
+    std::vector<double> least, core, panels;
+
+    Outside(Matrix<const double> of, const double* with_core) : rows(of), all_core(with_core) {
+        row.resize(static_cast<std::size_t>(of.rows));
+        std::iota(row.begin(), row.end(), std::int64_t{0});
+        from.assign(row.size(), 0);
+        least.assign(row.size(), infinity);
+    }
+
+    void leave(index_t place) { least[static_cast<std::size_t>(place)] = -1.0; }
+
+    index_t first() const { return std::find_if(least.begin(), least.end(), [](double l) { return l >= 0.0; }) - least.begin(); }
+
+    void pack(index_t left, int threads) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            if (least[i] < 0.0) continue;
+            row[kept] = row[i];
+            from[kept] = from[i];
+            least[kept++] = least[i];
+        }
+        count = left;
+        row.resize(kept);
+        const auto whole = static_cast<std::size_t>(neighbours::panel_count(left) * neighbours::panel_lanes);
+        panels.resize(whole * static_cast<std::size_t>(rows.cols));
+        Matrix<const double> these = rows;
+        these.rows = left;
+        neighbours::pack_panels(these, row.data(), panels.data(), threads);
+        row.resize(whole, 0);
+        from.resize(whole, 0);
+        least.resize(whole);
+        std::fill(least.begin() + static_cast<std::ptrdiff_t>(kept), least.end(), -1.0);
+        if (!all_core) return;
+        core.resize(whole);
+        for (std::size_t i = 0; i < whole; ++i) core[i] = all_core[row[i]];
+    }
+};
+
+}  // namespace
+
 Edges prim_tree(Matrix<const double> rows, neighbours::Metric metric, double p, const double* core, int threads) {
     const index_t n = rows.rows, d = rows.cols;
     Edges edges;
@@ -312,45 +389,36 @@ Edges prim_tree(Matrix<const double> rows, neighbours::Metric metric, double p, 
         if (squares) return std::sqrt(reduced);
         return metric == neighbours::Metric::minkowski ? std::pow(reduced, 1.0 / p) : reduced;
     };
-    std::vector<double> panels(static_cast<std::size_t>(neighbours::panel_count(n) * neighbours::panel_lanes * d));
-    neighbours::pack_panels(rows, nullptr, panels.data(), threads);
     neighbours::MetricOptions options;
     options.p = p;
     const auto measure = neighbours::panel_distances(metric);
-    std::vector<double> least(static_cast<std::size_t>(n), infinity);
-    std::vector<std::int64_t> from(static_cast<std::size_t>(n), 0);
-    std::vector<std::uint8_t> inside(static_cast<std::size_t>(n), 0);
+    Outside outside(rows, core);
     constexpr index_t grain = 2048;
-    const index_t chunks = chunk_count(n, grain);
-    std::vector<std::int64_t> nearest(static_cast<std::size_t>(chunks));
-    std::int64_t added = 0;
-    inside[0] = 1;
+    std::vector<std::pair<double, index_t>> nearest(static_cast<std::size_t>(chunk_count(n, grain)));
+    index_t added = 0, place = 0;  // the row, and where it stood among those outside
     for (index_t step = 1; step < n && !interrupted(); ++step) {
+        outside.leave(place);
+        if (step == 1 || 4 * (n - step) <= 3 * outside.count) outside.pack(n - step, threads);
         const double own = core ? core[added] : 0.0;
-        parallel_chunks(n, grain, n * d > 100000 ? threads : 1, [&](index_t c, index_t begin, index_t end) {
+        const auto count = static_cast<index_t>(outside.least.size());
+        parallel_chunks(count, grain, count * d > 100000 ? threads : 1, [&](index_t c, index_t begin, index_t end) {
             alignas(64) double found[grain];
-            measure(rows.row(added), panels.data() + begin * d, neighbours::panel_count(end - begin), d, options, found);
-            std::int64_t best = -1;
-            for (index_t i = begin; i < end; ++i) {
-                const auto at = static_cast<std::size_t>(i);
-                if (inside[at]) continue;
-                double distance = found[i - begin];
-                if (core) distance = std::max(finish(distance), std::max(own, core[i]));
-                if (distance < least[at]) {
-                    least[at] = distance;
-                    from[at] = added;
-                }
-                if (best < 0 || least[at] < least[static_cast<std::size_t>(best)]) best = i;
-            }
-            nearest[static_cast<std::size_t>(c)] = best;
+            measure(rows.row(added), outside.panels.data() + begin * d, (end - begin) / neighbours::panel_lanes, d, options, found);
+            if (core)
+                for (index_t i = begin; i < end; ++i)
+                    found[i - begin] = std::max(finish(found[i - begin]), std::max(own, outside.core[static_cast<std::size_t>(i)]));
+            auto& best = nearest[static_cast<std::size_t>(c)];
+            nearer_rows(found, end - begin, added, outside.least.data() + begin, outside.from.data() + begin, best);
+            best.second += begin;
         });
-        std::int64_t next = -1;
-        for (const std::int64_t best : nearest)
-            if (best >= 0 && (next < 0 || least[static_cast<std::size_t>(best)] < least[static_cast<std::size_t>(next)])) next = best;
-        added = next;
-        inside[static_cast<std::size_t>(added)] = 1;
-        const double distance = least[static_cast<std::size_t>(added)];
-        edges.push_back(edge_of(core ? distance : finish(distance), from[static_cast<std::size_t>(added)], added));
+        place = nearest[0].second;
+        double distance = nearest[0].first;
+        for (index_t c = 1; c < chunk_count(count, grain); ++c)
+            if (nearest[static_cast<std::size_t>(c)].first < distance)
+                std::tie(distance, place) = nearest[static_cast<std::size_t>(c)];
+        if (distance == infinity) place = outside.first();  // no row is at a distance that float64 holds
+        added = outside.row[static_cast<std::size_t>(place)];
+        edges.push_back(edge_of(core ? distance : finish(distance), outside.from[static_cast<std::size_t>(place)], added));
     }
     sort_edges(edges);
     return edges;

@@ -8,7 +8,8 @@
 // whose nearest foreign point of an earlier round is still foreign need not look again, one whose last answer is no nearer
 // than its component's best so far neither, and nodes that lie in the component as a whole are passed over. Blocks of points
 // are searched with the bounds known before the block, so the tree does not depend on the number of threads.
-// Many columns: Prim's algorithm, one sweep over float64 panels for each point added; O(n) memory, n^2 d / 2 terms.
+// Many columns, few points: Prim's algorithm, one sweep over float64 panels of the points outside of the tree for each point
+// added, which are packed anew when a quarter of them has been reached; O(n) memory, 4/7 n^2 d terms.
 //
 // OUT edges: n - 1 of them, `first`, `second` (row numbers) and `distance` (not squared), in order. Fewer than 2^31 rows.
 #pragma once

@@ -25,6 +25,8 @@ _CODES = {"complete": 0, "average": 1, "weighted": 2, "centroid": 3, "median": 4
 _CHAINED = ("complete", "average", "weighted")
 # Up to so many columns the boxes of a tree find spanning trees faster than a sweep over all rows.
 MOST_BOXED = 8
+# Up to so many rows the sweep is faster all the same.
+_SWEPT = 1024
 
 
 def cut_merges(merges: np.ndarray, n_clusters: int | None = None, height: float | None = None) -> np.ndarray:
@@ -150,7 +152,9 @@ class Hierarchical(Clusterer):
         if self.linkage == "ward":
             return _kernels.ward_linkage(placed, threads)
         if self.linkage == "single":
-            boxes = distance.code == get("euclidean").code and placed.shape[1] <= MOST_BOXED
+            boxes = (
+                distance.code == get("euclidean").code and placed.shape[1] <= MOST_BOXED and placed.shape[0] > _SWEPT
+            )
             return _kernels.spanning_hierarchy(placed, None, distance.code, self.p, boxes, threads)
         if self.linkage in _CHAINED:
             return _kernels.rows_linkage(placed, distance.code, self.p, _CODES[self.linkage], threads)

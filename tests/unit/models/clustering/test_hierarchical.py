@@ -114,3 +114,14 @@ def test_choices_that_do_not_go_together():
         Hierarchical(None).fit(X)
     with pytest.raises(AssayError, match="at least n_clusters=9 rows"):
         Hierarchical(9).fit(X[:4])
+
+
+@pytest.mark.parametrize("columns", [1, 5])
+def test_single_linkage_of_many_equal_distances_is_that_of_scipy(columns):
+    """Rows on a grid, repeated rows among them; a sweep for few rows, boxes for more."""
+    X = np.random.default_rng(7).integers(0, 9, size=(1100, columns)).astype(float)
+    for rows in (X[:2], X[:300], X[:1000], X):
+        wanted = linkage(rows, "single")
+        np.testing.assert_array_equal(Hierarchical(linkage="single").fit(rows).heights_, wanted[:, 2])
+    far = np.array([[0.0], [1e200], [-1e200]])  # whose squares float64 does not hold
+    assert _kernels.spanning_hierarchy(far, None, get("euclidean").code, 2.0, False, 1).shape == (2, 4)
