@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
 from scipy.signal import fftconvolve
 
 from ... import _kernels
@@ -14,6 +15,8 @@ from .kernel_tree import Placement, log_constant
 
 # Deviations of the kernel beyond which it is below rounding.
 _REACH = 8.7
+# Steps of a grid to a deviation from which on the transform of the kernel at its points is that of the kernel itself.
+_SMOOTH = 3.0
 _USUAL = {1: 4096, 2: 256, 3: 64}
 _MOST_POINTS = 2**26
 
@@ -65,20 +68,34 @@ def binned_density(model: Any, placement: Placement, sizes: Any, low: Any, high:
     shares = _kernels.linear_binning(
         rows, model.weights_, np.ascontiguousarray(start), np.ascontiguousarray(step), counts.astype(np.int64)
     ).reshape(tuple(counts))
-    # The kernel at differences of grid points, as far as it reaches.
     spread = np.sqrt(np.diag(covariance))
     half = np.minimum(counts - 1, np.ceil(_REACH * spread / step).astype(int))
-    axes = [np.arange(-h, h + 1) * s for h, s in zip(half, step)]
-    apart = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     inverse = np.linalg.inv(covariance)
     log_peak = -log_constant("gaussian", d) - 0.5 * float(np.linalg.slogdet(covariance)[1])
-    kernel = np.exp(log_peak - 0.5 * np.einsum("...i,ij,...j->...", apart, inverse, apart))
-    total = float(shares.sum())
-    values = np.maximum(fftconvolve(shares, kernel, mode="same"), 0.0) / total
-    peak = float(np.exp(log_peak))
+    total, peak = float(shares.sum()), float(np.exp(log_peak))
+    if d == 1 and spread[0] >= _SMOOTH * step[0]:
+        smooth = _smoothed(shares, int(half[0]), float(spread[0] / step[0])) / step[0]
+    else:
+        # The kernel at differences of grid points, as far as it reaches.
+        axes = [np.arange(-h, h + 1) * s for h, s in zip(half, step)]
+        apart = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        kernel = np.exp(log_peak - 0.5 * np.einsum("...i,ij,...j->...", apart, inverse, apart))
+        smooth = fftconvolve(shares, kernel, mode="same")
+    values = np.maximum(smooth, 0.0) / total
     bound = peak * (float((step**2 * np.diag(inverse)).sum()) / 8.0 + 1e-13)
     points = tuple(s + w * np.arange(c) for s, w, c in zip(start, step, counts))
     return DensityGrid(points, values, bound)
+
+
+def _smoothed(shares: np.ndarray, half: int, deviation: float) -> np.ndarray:
+    """Shares of points one apart under a Gaussian of this deviation, which reaches over `half` points.
+
+    >>> _smoothed(np.array([0.0, 1.0, 0.0]), 30, 3.0).round(4)
+    array([0.1258, 0.133 , 0.1258])
+    """
+    size = next_fast_len(shares.shape[0] + half, real=True)
+    waves = np.arange(size // 2 + 1) * (2.0 * np.pi * deviation / size)
+    return irfft(rfft(shares, size) * np.exp(-0.5 * waves**2), size)[: shares.shape[0]]
 
 
 def _sizes(who: str, sizes: Any, d: int) -> np.ndarray:
