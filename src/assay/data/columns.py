@@ -392,6 +392,11 @@ def number_codes(column: np.ndarray, categories: np.ndarray) -> np.ndarray:
     """
     if categories.shape[0] == 0:
         return np.where(np.isnan(column), np.nan, UNSEEN)
-    position = np.minimum(np.searchsorted(categories, column), categories.shape[0] - 1)
-    codes = np.where(categories[position] == column, position.astype(np.float64), UNSEEN)
-    return np.where(np.isnan(column), np.nan, codes)
+    first, count = np.floor(categories[0]), categories.shape[0]
+    if np.array_equal(categories, first + np.arange(count)):  # whole numbers without a gap: no search
+        place = column - first
+        known = (column == np.floor(column)) & (place >= 0.0) & (place < count)
+    else:
+        place = np.minimum(np.searchsorted(categories, column), count - 1).astype(np.float64)
+        known = categories[place.astype(np.intp)] == column
+    return np.where(np.isnan(column), np.nan, np.where(known, place, UNSEEN))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay.base import Classifier, DataError, ParameterError, categorical_features_param
 from assay.data import UNSEEN, MixedInput, fit_columns, read_columns
+from assay.data.columns import number_codes
 
 COLUMNS = {"size": [1.5, 2.5, None], "colour": ["red", None, "blue"], "new": [True, False, True]}
 CODES = np.array([[1.5, 1.0, 1.0], [2.5, np.nan, 0.0], [np.nan, 0.0, 1.0]])
@@ -157,3 +158,11 @@ def test_a_learner_with_mixed_input_takes_labels():
     model = NearestClass().fit(frame, ["x", "y", "x", "y"])
     assert model.predict(frame).tolist() == ["x", "y", "x", "y"]
     assert model.schema_.names == ("c", "n")
+
+
+@pytest.mark.parametrize("categories", [[-1.0, 0.0, 1.0, 2.0], [0.0, 1.0, 3.0], [2.0**53], [0.5, 1.5]])
+def test_places_among_whole_numbers_are_those_of_a_search(categories):
+    beside = [np.nextafter(c, to) for c in categories for to in (-np.inf, np.inf)]
+    cells = np.array([*categories, *beside, -0.0, 0.3, 1e300, np.inf, -np.inf, np.nan, 2.0**53 + 2])
+    wanted = [np.nan if np.isnan(c) else categories.index(c) if c in categories else UNSEEN for c in cells]
+    np.testing.assert_array_equal(number_codes(cells, np.array(categories)), wanted)
