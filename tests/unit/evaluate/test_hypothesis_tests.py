@@ -300,3 +300,24 @@ def test_mcnemar_says_which_of_its_forms_it_is():
     forms = {"mid-p": "mid-p", True: "exact", False: "corrected"}
     for exact, word in forms.items():
         assert mcnemar_from_counts(5, 12, 100, exact=exact).name == f"McNemar test ({word})"
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_t_tests_say_what_they_would_have_found_in_four_of_five_cases(alpha):
+    halves = HALVES_A - HALVES_B
+    variance = (np.diff(halves, axis=1) ** 2 / 2).mean()
+    for result, error, df in (
+        (paired_t(A, B, alpha=alpha), stats.sem(A - B), 11),
+        (one_sample_t(A, 0.79, alpha=alpha), stats.sem(A), 11),
+        (corrected_resampled_t(A, B, n_train=3, n_test=1, alpha=alpha), stats.sem(A - B) * np.sqrt(1 + 12 / 3), 11),
+        (five_by_two_t(HALVES_A, HALVES_B, alpha=alpha), np.sqrt(variance), 5),
+    ):
+        shift = result.details["smallest_detectable_difference"] / error
+        assert stats.nct.sf(stats.t.isf(alpha / 2, df), df, shift) == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 12), (12, 1), (12,), (6, 2)])
+def test_only_scores_of_repeated_folds_have_fewer_degrees_of_freedom(shape):
+    folds = shape[1] if len(shape) == 2 and min(shape) > 1 else 0
+    found = corrected_resampled_t(A.reshape(shape), B.reshape(shape), n_train=90, n_test=10)
+    assert found.df == (11 if not folds else max(folds - 1, 5 if folds == 2 else 0))

@@ -149,3 +149,12 @@ def test_two_seeds_are_enough_and_three_learners_have_an_omnibus_test_from_three
     assert two.pairs[0]["p_value"] == pytest.approx(stats.ttest_rel([3.0, 5.0], [1.0, 2.5]).pvalue)
     assert compare({"a": [3.0, 5.0], "b": [1.0, 2.5]}, "seeds", metric="cost", greater_is_better=False).best == "b"
     assert compare_predictions(Y, {"a": Y, "b": Y, "c": (Y + 1) % 3}).omnibus is not None
+
+
+def test_a_difference_as_wide_as_the_metric_is_not_said_to_be_detectable():
+    """Of two rows no difference below 1 would be found in four of five cases; of many one is."""
+    for rows, seen in ((2, False), (40, True)):
+        y = np.arange(rows) % 2
+        found = compare_predictions(y, {"a": y, "b": 1 - y})
+        for size in (found.smallest_detectable_difference, found.pairs[0]["smallest_detectable_difference"]):
+            assert (size is not None) == seen and (not seen or 0 < size < 1)
