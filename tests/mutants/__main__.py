@@ -166,6 +166,7 @@ SAME = {
     ("random_state=root.child(3),", "3 -> 4"): "another seed of the same draws",
     ("random_state=root.child(0))", "0 -> 1"): "another seed of the same draws",
     ("splitter(who, design, root.child(0)", "0 -> 1"): "another seed of the same draws",
+    ("codes = codes * sides[side].size ** 2", "2 -> 3"): "a wider stride keeps the same cells apart",
     ("size = inner.size + 1", "1 -> 2"): "a length that only pads",
     ("difference = 0.0", "0.0 -> 0.1"): "where steps begin that end at the same point",
     ("for _ in range(100):", "100 -> 101"): "one step more from where steps end",

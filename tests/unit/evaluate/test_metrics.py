@@ -351,3 +351,19 @@ def test_a_misspelt_metric_is_told_what_it_may_have_meant():
         get_metric("balanced acc")
     with pytest.raises(UsageError):
         get_metric("f0")
+
+
+def test_each_metric_has_the_bounds_of_its_definition():
+    endless = {"r2": (-np.inf, 1.0), "explained_variance": (-np.inf, 1.0), "bias": (-np.inf, np.inf)}
+    signed = dict.fromkeys(("kappa", "mcc", "adjusted_rand", "adjusted_mutual_information"), (-1.0, 1.0))
+    for name, metric in METRICS.items():
+        if name in endless:
+            assert metric.bounds == endless[name]
+        elif name == "brier":
+            assert metric.bounds == (0.0, 2.0)
+        elif name in signed:
+            assert metric.bounds == signed[name]
+        elif metric.needs == "values" or name == "log_loss":
+            assert metric.bounds == (0.0, np.inf)
+        else:
+            assert metric.bounds == (0.0, 1.0)
