@@ -188,15 +188,17 @@ def test_how_much_is_held_at_once_changes_no_number(name, monkeypatch):
     assert np.asarray(draw_all([route], N, STREAM, 50, 1)) == pytest.approx(np.asarray(whole[1]), abs=1e-12)
 
 
-@pytest.mark.parametrize("negatives", [1, 2, 3])
+@pytest.mark.parametrize("few", [1, 2, 3])
+@pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", ["average_precision", "roc_auc"])
-def test_few_negatives_are_left_out_one_by_one(negatives, name):
-    """Without the only negative row there is no score."""
+def test_few_rows_of_a_class_are_left_out_one_by_one(few, turned, name):
+    """Without the only row of a class there is no score, and nothing is divided by 0 to say so."""
     rng = np.random.default_rng(3)
-    y = (np.arange(8) >= negatives).astype(int)
+    y = ((np.arange(8) >= few) != turned).astype(int)
     evidence = Evidence(y, probabilities=np.round(rng.random(8), 1), classes=np.arange(2))
     metric = get_metric(name)
-    found = route_for(metric, evidence).jackknife(STREAM)
+    with np.errstate(all="raise"):
+        found = route_for(metric, evidence).jackknife(STREAM)
     for row in range(8):
         kept = np.delete(np.arange(8), row)
         if len(set(y[kept])) < 2:
