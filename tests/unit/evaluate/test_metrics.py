@@ -367,3 +367,35 @@ def test_each_metric_has_the_bounds_of_its_definition():
             assert metric.bounds == (0.0, np.inf)
         else:
             assert metric.bounds == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_calibration_error_is_that_of_fifteen_bins(classes, weighted):
+    """A confidence on the edge of two bins belongs to the lower one."""
+    rng = np.random.default_rng(5)
+    shares = np.concatenate([rng.dirichlet(np.ones(classes), 300), np.eye(classes)])
+    edge = np.zeros((3, classes))
+    edge[:, 0], edge[:, 1] = [0.8, 0.6, 1.0], [0.2, 0.4, 0.0]
+    shares = np.concatenate([shares, edge])
+    y = rng.integers(0, classes, len(shares))
+    w = rng.uniform(0.5, 2.0, len(y)) if weighted else np.ones(len(y))
+    top, right = shares.max(axis=1), shares.argmax(axis=1) == y
+    gap = 0.0
+    for k in range(15):
+        inside = (np.ceil(top * 15) == k + 1) if k else (np.ceil(top * 15) <= 1)
+        if inside.any():
+            gap += abs(np.average(right[inside].astype(float) - top[inside], weights=w[inside])) * w[inside].sum()
+    found = get_metric("calibration_error").score(y, shares, sample_weight=w if weighted else None)
+    assert found == pytest.approx(gap / w.sum())
+
+
+@pytest.mark.parametrize("classes", [1, 2, 5])
+def test_cells_of_the_confusion_matrix_are_numbered_row_by_row(classes):
+    rng = np.random.default_rng(6)
+    y, labels = rng.integers(0, classes, 40), rng.integers(0, classes, 40)
+    evidence = Evidence(y, labels=labels)
+    size = max(2, classes)
+    assert evidence.confusion_codes.tolist() == (y * size + labels).tolist()
+    table = np.bincount(evidence.confusion_codes, minlength=size**2).reshape(size, size)
+    assert table[:classes, :classes].tolist() == evidence.confusion.tolist()
