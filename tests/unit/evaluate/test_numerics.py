@@ -80,3 +80,14 @@ def test_squares_between_over_within_are_the_f_of_scipy():
         between, within = one_way_squares(moved)
         assert (between / 2) / (within / 6) == pytest.approx(stats.f_oneway(*groups).statistic, rel=1e-9)
         assert between == pytest.approx(9 * np.concatenate(groups).var() - sum(g.size * g.var() for g in groups))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e15, -3e15, 2.0**52])
+def test_squares_of_values_that_share_their_leading_digits_are_exact(offset):
+    groups = [offset + np.array(part) for part in ([0.0, 3.0, 7.0], [11.0, 12.0], [5.0, 5.0, 6.0, 1.0])]
+    exact = [[Fraction(value) for value in group.tolist()] for group in groups]
+    means = [sum(group) / len(group) for group in exact]
+    grand = sum(map(sum, exact)) / 9
+    between = sum(len(group) * (mean - grand) ** 2 for group, mean in zip(exact, means))
+    within = sum((value - mean) ** 2 for group, mean in zip(exact, means) for value in group)
+    assert one_way_squares(groups) == pytest.approx((float(between), float(within)), rel=1e-14)
