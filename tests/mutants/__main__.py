@@ -167,6 +167,8 @@ SAME = {
     ("random_state=root.child(0))", "0 -> 1"): "another seed of the same draws",
     ("splitter(who, design, root.child(0)", "0 -> 1"): "another seed of the same draws",
     ("codes = codes * sides[side].size ** 2", "2 -> 3"): "a wider stride keeps the same cells apart",
+    ("(1, sizes.pop() if sizes else 0)", "0 -> 1"): "of no learners at all",
+    ("    size = 1", "1 -> 2"): "a first step that is always taken",
     ("size = inner.size + 1", "1 -> 2"): "a length that only pads",
     ("difference = 0.0", "0.0 -> 0.1"): "where steps begin that end at the same point",
     ("for _ in range(100):", "100 -> 101"): "one step more from where steps end",

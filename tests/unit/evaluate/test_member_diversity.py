@@ -137,3 +137,14 @@ def test_the_diagram_has_one_point_for_each_pair_at_the_mean_of_its_errors(votes
 def test_a_row_whose_label_ties_has_the_margin_0_which_is_not_negative():
     found = margin_distribution([[0.5, 0.5], [0.25, 0.75], [0.75, 0.25], [0.75, 0.25]], [0, 0, 0, 0], classes=[0, 1])
     assert found.negative == 0.25 and found.margins.tolist() == [-0.5, 0.0, 0.5, 0.5] and found.mean == 0.125
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_error_of_the_ensemble_is_that_of_most_votes_and_of_the_first_of_equal_labels(votes, weighted):
+    given, y = votes
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, y.size) if weighted else None
+    most = [max(sorted(set(column)), key=column.count) for column in map(list, given.T)]
+    error = np.average(np.array(most) != y, weights=weights)
+    assert diversity(given, y, sample_weight=weights).ensemble_error == pytest.approx(error)
+    assert error < np.average((given != y).mean(axis=0), weights=weights)
+    assert error_by_members(given, y, sample_weight=weights).error[-1] == pytest.approx(error)
