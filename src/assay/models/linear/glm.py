@@ -286,9 +286,8 @@ class GLM(SparseInput, MixedInput, Regressor):
             for left in range(_THETA_ROUNDS, -1, -1):
                 told = silent if searching else trace
                 problem = Problem(now, tol, told)
-                point = problem.start(start)
                 if needs_working_sets(now):
-                    columns = WorkingSet(problem)
+                    point, columns = problem.start(start), WorkingSet(problem)
                     while (narrow := columns.grown(point)) is not None:
                         # Few enough columns that the matrix is formed; the rows that matter bound their number.
                         part = Problem(narrow[0], tol, told, MOST_SQUARE)
@@ -296,7 +295,8 @@ class GLM(SparseInput, MixedInput, Regressor):
                         point = problem.at(columns.take(part.solution(end)))
                     solution = columns.solution(point)
                 else:
-                    end = damped_newton(problem, point, int(self.max_iter))
+                    # The first point is not held here: its matrix may be large.
+                    end = damped_newton(problem, problem.start(start), int(self.max_iter))
                     solution = problem.solution(end, inference=now.alpha == 0.0)
                 if not searching:
                     break

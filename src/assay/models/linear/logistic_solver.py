@@ -497,10 +497,12 @@ def narrow(task: Task) -> bool:
     return task.outputs * (task.X.shape[1] + int(task.fit_intercept or is_absolute(task))) <= DENSE_LIMIT
 
 
-def pays(task: Task) -> bool:
-    """Whether a working set is tried first on a narrow table: its columns are copied."""
+def chooses(task: Task, start: Start) -> bool:
+    """Whether a working set is tried first on a narrow table too: its columns are copied, and few passes follow from a
+    start that is near."""
     table = table_of(task.X)
-    return task.X.shape[1] >= LEAST_TO_CHOOSE and not (table.by_column or table.streamed)
+    few = task.X.shape[1] < LEAST_TO_CHOOSE or table.by_column or table.streamed
+    return start is None and is_absolute(task) and not few
 
 
 def way_to_solve(task: Task) -> tuple[type[Problem], str]:
@@ -508,7 +510,7 @@ def way_to_solve(task: Task) -> tuple[type[Problem], str]:
     if is_absolute(task):
         if task.outputs == 1 and table_of(task.X).by_column:
             return Problem, "columns"
-        return (AbsoluteProblem, "newton") if narrow(task) and not pays(task) else (WideProblem, "working sets")
+        return (AbsoluteProblem, "newton") if narrow(task) else (WideProblem, "working sets")
     return (Problem if narrow(task) else WideProblem), "newton"
 
 
@@ -516,6 +518,8 @@ def solve(task: Task, tol: float, max_iter: int, trace: Trace, start: Start) -> 
     """The optimum, in the way that suits the task. Working sets: solve on the columns that matter, then add the worst
     violators of the others, until there are none."""
     kind, way = way_to_solve(task)
+    if way == "newton" and chooses(task, start):
+        kind, way = WideProblem, "working sets"
     problem = kind(task, tol, trace)
     if way == "columns":
         return solve_by_columns(problem, max_iter, start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Fold, check_weights
 from ...base.folds import Transforms, copy_columns, through_folds
 from ...base.parameters import ArrayLike, Boolean, Choice, param
-from ...base.threads import thread_count
+from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
@@ -26,6 +27,8 @@ from .sparse import SparseInput, SparseTable
 from .tables import require_narrow, table_of, validation_folds
 
 WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
+_SMALL = 2**24
+"""Products of a row's cells, over all rows, up to which BLAS works on one thread."""
 
 
 class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
@@ -122,19 +125,21 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
         """Score, choose and fit; `known` are the statistics of the rows (of the folds, if there are folds)."""
         require_squares(type(self).__name__, target)
         alphas, moments = self._alphas(), None
-        if folds is None:
-            moments = known.centred() if isinstance(known, GramStatistics) else None
-            spectrum = _Spectrum.of(rows[:], target, alphas, weights, self.fit_intercept, self.n_jobs, moments)
-            self.mse_path_ = self._score_rows(spectrum, weights)
-            moments = spectrum.moments if rows.shape[0] >= rows.shape[1] else None
-        else:
-            statistics = known if isinstance(known, FoldStatistics) else None
-            if statistics is None and rows.shape[0] >= rows.shape[1]:
-                statistics = FoldStatistics.of(
-                    rows[:], target, weights, folds, fit_intercept=self.fit_intercept, threads=thread_count(self.n_jobs)
-                )
-            self.mse_path_ = self._score_folds(rows, target, weights, alphas, folds, statistics)
-            moments = None if statistics is None else statistics.whole.centred()
+        small = rows.shape[0] * rows.shape[1] * (rows.shape[1] + alphas.shape[0]) <= _SMALL
+        # Its threads would only wait for each other, spinning.
+        with one_blas_thread() if small else contextlib.nullcontext():
+            if folds is None:
+                moments = known.centred() if isinstance(known, GramStatistics) else None
+                spectrum = _Spectrum.of(rows[:], target, alphas, weights, self.fit_intercept, self.n_jobs, moments)
+                self.mse_path_ = self._score_rows(spectrum, weights)
+                moments = spectrum.moments if rows.shape[0] >= rows.shape[1] else None
+            else:
+                statistics = known if isinstance(known, FoldStatistics) else None
+                if statistics is None and rows.shape[0] >= rows.shape[1]:
+                    shared: Any = {"fit_intercept": self.fit_intercept, "threads": thread_count(self.n_jobs)}
+                    statistics = FoldStatistics.of(rows[:], target, weights, folds, **shared)
+                self.mse_path_ = self._score_folds(rows, target, weights, alphas, folds, statistics)
+                moments = None if statistics is None else statistics.whole.centred()
         best = int(np.argmin(self.mse_path_))
         self.alpha_, self.best_score_ = float(alphas[best]), -float(self.mse_path_[best])
         chosen = Ridge(alpha=self.alpha_, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
