@@ -118,10 +118,15 @@ class _ChosenPenalty(SparseLinear):
         self._describe(ratios, grids, np.array(errors), which, point)
         start = None
         if not isinstance(self.penalty_weights, str):
+            near = found[which]
+            if statistics is None and table_of(rows).by_column:
+                # The folds use many more columns together than a fit to all rows does, and those are what it costs.
+                path = self._penalties(grids[which][: point + 1], held, float(ratios[which]))
+                near = [(whole.solve(path), 0)]
             start = np.zeros((1, rows.shape[1]))
-            for group, k in found[which]:
+            for group, k in near:
                 columns, values = group.coefficients[k].point(point)
-                start[0, columns] += values / len(folds)
+                start[0, columns] += values / len(near)
         return self._fit_chosen(parts.whole, factors, float(ratios[which]), float(grids[which][point]), start)
 
     def _groups(self, parts: _Parts) -> list[Any]:

@@ -10,6 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn import linear_model as reference
 from sklearn.model_selection import KFold, ShuffleSplit
 
@@ -184,3 +185,14 @@ def test_matrices_of_training_parts_are_not_all_held_at_once():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * 8 * 200**2  # of 20 parts; those of the test rows are the kernel's own and not counted here
+
+
+def test_wide_sparse_rows_end_at_the_optimum_of_the_chosen_penalty():
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 2500, density=0.02, format="csr", random_state=rng, data_rvs=rng.standard_normal)
+    y = X @ np.where(np.arange(2500) < 20, 3.0, 0.0) + 0.1 * rng.normal(size=300)
+    chosen = LassoCV(cv=3, alphas=12, eps=0.02).fit(X, y)
+    alone = Lasso(alpha=chosen.alpha_).fit(X, y)
+    np.testing.assert_allclose(chosen.coef_, alone.coef_, rtol=1e-6, atol=1e-9)
+    # What led there was the path of all rows, not the columns that any fold used.
+    assert chosen.n_iter_ < alone.n_iter_
