@@ -91,8 +91,7 @@ public:
         for (std::size_t s = 0; s < columns.size(); ++s) slot_[static_cast<std::size_t>(columns[s])] = static_cast<index_t>(s);
         if (given == nullptr) own_ = std::make_unique_for_overwrite<Entry[]>(columns.size() * static_cast<std::size_t>(n));
         entries_ = given == nullptr ? own_.get() : given;
-        left_rows_.resize(static_cast<std::size_t>(n));
-        right_rows_.resize(static_cast<std::size_t>(n));
+        sides_.resize(static_cast<std::size_t>(n));
     }
 
     Entry* column(index_t feature) { return entries_ + slot_[static_cast<std::size_t>(feature)] * n_; }
@@ -103,9 +102,9 @@ public:
         Pending node;
         node.end = n_;
         node.active = active;
-        std::iota(left_rows_.begin(), left_rows_.end(), 0);
+        std::iota(sides_.begin(), sides_.end(), 0);
         std::vector<double> value(static_cast<std::size_t>(growth_.width));
-        node.summary = Policy::summarise(data_, left_rows_.data(), n_, value.data(), scratch_[0].sorted);
+        node.summary = Policy::summarise(data_, sides_.data(), n_, value.data(), scratch_[0].sorted);
         node.node = nodes_.add(node.summary, value, traced());
         return node;
     }
@@ -152,8 +151,8 @@ public:
         left_value_.resize(static_cast<std::size_t>(growth_.width));
         right_value_.resize(static_cast<std::size_t>(growth_.width));
         auto& sorted = scratch_[0].sorted;
-        left_ = Policy::summarise(data_, left_rows_.data(), n_left_, left_value_.data(), sorted);
-        right_ = Policy::summarise(data_, right_rows_.data(), n_right_, right_value_.data(), sorted);
+        left_ = Policy::summarise(data_, sides_.data(), n_left_, left_value_.data(), sorted);
+        right_ = Policy::summarise(data_, sides_.data() + n_left_, n_right_, right_value_.data(), sorted);
         if constexpr (is_second_order<Policy>) {
             decrease = node.summary.cost - left_.cost - right_.cost;
             const double rounding = 4 * std::numeric_limits<double>::epsilon() * std::abs(left_.cost + right_.cost);
@@ -531,6 +530,7 @@ private:
             tried.insert(tried.end(), test.weight.begin(), test.weight.end());
         }
         if (!found.better_than(best.candidate)) return;
+        std::vector<std::pair<double, std::int32_t>>().swap(sums);  // the entries say the order
         // A gain of rounding alone is none: the simpler test stays.
         if (best.found() && gain(node, totals, found.cost) <= gain(node, totals, best.candidate.cost) + 1e-12) return;
         best.candidate = found;
@@ -540,7 +540,7 @@ private:
         best.share = std::move(test.share);
         best.threshold = threshold;
         best.order.resize(rows.size());
-        for (std::size_t i = 0; i < rows.size(); ++i) best.order[i] = sums[i].second;
+        for (std::size_t i = 0; i < rows.size(); ++i) best.order[i] = static_cast<std::int32_t>(row_of(entries[i]));
     }
 
     // -- the split -------------------------------------------------------------------------------------------------
@@ -549,13 +549,11 @@ private:
         if (split.linear()) {
             n_left_ = split.candidate.position;
             n_right_ = node.size() - n_left_;
-            std::copy_n(split.order.begin(), n_left_, left_rows_.begin());
-            std::copy_n(split.order.begin() + n_left_, n_right_, right_rows_.begin());
+            std::copy_n(split.order.begin(), node.size(), sides_.begin());
             // In the order of rows, so that sums of weights do not depend on the direction.
-            std::sort(left_rows_.begin(), left_rows_.begin() + n_left_);
-            std::sort(right_rows_.begin(), right_rows_.begin() + n_right_);
-            for (index_t i = 0; i < n_left_; ++i) side_[static_cast<std::size_t>(left_rows_[static_cast<std::size_t>(i)])] = 1;
-            for (index_t i = 0; i < n_right_; ++i) side_[static_cast<std::size_t>(right_rows_[static_cast<std::size_t>(i)])] = 0;
+            std::sort(sides_.begin(), sides_.begin() + n_left_);
+            std::sort(sides_.begin() + n_left_, sides_.begin() + node.size());
+            for (index_t i = 0; i < node.size(); ++i) side_[static_cast<std::size_t>(sides_[static_cast<std::size_t>(i)])] = i < n_left_;
             return;
         }
         const Entry* segment = column(split.feature) + node.begin;
@@ -576,11 +574,12 @@ private:
             const auto row = static_cast<std::int32_t>(row_of(segment[i]));
             side_[static_cast<std::size_t>(row)] = left;
             if (left) {
-                left_rows_[static_cast<std::size_t>(n_left_++)] = row;
+                sides_[static_cast<std::size_t>(n_left_++)] = row;
             } else {
-                right_rows_[static_cast<std::size_t>(n_right_++)] = row;
+                sides_[static_cast<std::size_t>(n - ++n_right_)] = row;
             }
         }
+        std::reverse(sides_.begin() + n_left_, sides_.begin() + n);
     }
 
     index_t position_of(index_t row) const { return positions.empty() ? row : positions[static_cast<std::size_t>(row)]; }
@@ -688,7 +687,7 @@ private:
     Entry* entries_ = nullptr;
     std::vector<std::uint8_t> side_;
     std::vector<Scratch> scratch_;
-    std::vector<std::int32_t> left_rows_, right_rows_;
+    std::vector<std::int32_t> sides_;  // the rows of a node that is split: those of the left, then those of the right
     index_t n_left_ = 0, n_right_ = 0;
     Summary left_, right_;
     std::vector<double> left_value_, right_value_;

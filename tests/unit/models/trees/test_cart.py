@@ -329,6 +329,25 @@ def test_counts_of_few_classes_grow_the_tree_of_equal_weights(classes):
         np.testing.assert_array_equal(getattr(counted, name), getattr(summed, name))
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_small_whole_weights_grow_the_tree_of_large_ones_and_of_repeated_rows(classes):
+    """Two classes with whole weights of up to 31 are added in one word a row; sixteen times as much does not fit."""
+    rng = np.random.default_rng(classes)
+    X = np.round(rng.normal(size=(2600, 4)), 2)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    y = (rng.normal(size=2600) + np.nan_to_num(X[:, 0]) > 0) + (classes - 2) * (rng.random(2600) < 0.3)
+    weights = rng.integers(1, 32, 2600).astype(np.float64)
+    small, repeated = (
+        CartClassifier().fit(X, y, sample_weight=weights).tree_,
+        np.repeat(np.arange(2600), weights.astype(int)),
+    )
+    large = CartClassifier().fit(X, y, sample_weight=16 * weights).tree_
+    rows = CartClassifier().fit(X[repeated], y[repeated]).tree_
+    for name in ("feature", "threshold", "impurity", "value", "children_right"):
+        np.testing.assert_array_equal(getattr(small, name), getattr(large, name))
+        np.testing.assert_array_equal(getattr(small, name), getattr(rows, name))
+
+
 def test_class_weight_balanced_dictionary_and_sample_weight_agree():
     X, y = distinct(200, 3), (distinct(200, 3, 1)[:, 0] > 5.3).astype(int)
     share = np.bincount(y)
