@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <type_traits>
 
+#include "assay/common/freed_memory.hpp"
 #include "assay/common/order_keys.hpp"
 #include "assay/common/threads.hpp"
 
@@ -18,12 +20,22 @@ constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
 // Work of one thread: the lower halves of the keys of its columns by row, and the rows of one column as items (upper half of
 // the key, row).
 struct Work {
-    std::array<std::vector<std::uint32_t>, columns_per_task> low;
-    std::vector<std::uint64_t> items, spare;
+    std::array<std::vector<std::uint32_t, Unwritten<std::uint32_t>>, columns_per_task> low;
+    std::vector<std::uint64_t, Unwritten<std::uint64_t>> items, spare;
+};
+using Items = decltype(Work::items);
+
+// The lower halves of the keys of a column, by row.
+struct LowHalves {
+    const std::uint32_t* low;
+    bool same;  // those of a sign are one
+
+    std::uint32_t of(std::uint64_t item) const { return low[static_cast<std::uint32_t>(item)]; }
+    void prefetch(std::uint64_t item) const { __builtin_prefetch(low + static_cast<std::uint32_t>(item)); }
 };
 
 // Radix sort of the items by the upper half of the key.
-void sort_items(std::vector<std::uint64_t>& items, std::vector<std::uint64_t>& spare) {
+void sort_items(Items& items, Items& spare) {
     const std::size_t n = items.size();
     if (n < 256) {
         std::sort(items.begin(), items.end());
@@ -49,40 +61,44 @@ void sort_items(std::vector<std::uint64_t>& items, std::vector<std::uint64_t>& s
 }
 
 // Items in order of the upper half become entries in order of the whole key. Items whose upper halves agree are few or hold
-// one value; they are put in order by the lower half.
-void write_entries(std::vector<std::uint64_t>& items, const std::vector<std::uint32_t>& low, Entry* entries) {
-    const auto low_of = [&](std::uint64_t item) { return low[static_cast<std::uint32_t>(item)]; };
-    for (std::size_t begin = 0, end; begin < items.size(); begin = end) {
-        end = begin + 1;
-        while (end < items.size() && (items[end] >> 32) == (items[begin] >> 32)) {
-            if (end + ahead < items.size()) __builtin_prefetch(&low[static_cast<std::uint32_t>(items[end + ahead])]);
-            ++end;
-        }
+// one value; the lower half takes the place of the upper one, and they are put in order by that.
+void write_entries(Items& items, const LowHalves& low, Entry* entries) {
+    const std::size_t n = items.size();
+    const auto upper = [&](std::size_t i) { return items[i] >> 32; };
+    const auto write = [&](std::size_t begin, std::size_t end) {
+        if (begin == end) return;
         entries[begin] = static_cast<Entry>(items[begin]) | fresh_bit<Entry>;
-        if (end - begin == 1) continue;
-        const auto first = items.begin() + static_cast<index_t>(begin), last = items.begin() + static_cast<index_t>(end);
-        const auto before = [&](std::uint64_t a, std::uint64_t b) {
-            const std::uint32_t x = low_of(a), y = low_of(b);
-            return x < y || (x == y && a < b);
-        };
-        if (!std::is_sorted(first, last, before)) {
-            std::sort(first, last, before);
-            entries[begin] = static_cast<Entry>(items[begin]) | fresh_bit<Entry>;
-        }
         for (std::size_t i = begin + 1; i < end; ++i)
-            entries[i] = static_cast<Entry>(items[i]) | (low_of(items[i]) != low_of(items[i - 1]) ? fresh_bit<Entry> : 0);
+            entries[i] = static_cast<Entry>(items[i]) | (upper(i) != upper(i - 1) ? fresh_bit<Entry> : 0);
+    };
+    if (low.same) return write(0, n);
+    for (std::size_t begin = 0, end; begin < n; begin = end) {
+        const std::uint64_t own = upper(begin);
+        end = begin + 1;
+        if (end == n || upper(end) != own) {
+            entries[begin] = static_cast<Entry>(items[begin]) | fresh_bit<Entry>;
+            continue;
+        }
+        for (; end < n && upper(end) == own; ++end)
+            if (end + ahead < n) low.prefetch(items[end + ahead]);
+        for (std::size_t i = begin; i < end; ++i) items[i] = std::uint64_t{low.of(items[i])} << 32 | static_cast<std::uint32_t>(items[i]);
+        const auto first = items.begin() + static_cast<index_t>(begin), last = items.begin() + static_cast<index_t>(end);
+        if (!std::is_sorted(first, last)) std::sort(first, last);
+        write(begin, end);
     }
 }
 
 // The upper halves of the keys stand where the entries will; ~0 is a missing cell, which no number has.
 constexpr std::uint32_t no_key = ~std::uint32_t{0};
 
-void order_column(Work& work, const std::vector<std::uint32_t>& low, Entry* entries, index_t n) {
-    work.items.clear();
-    for (index_t i = 0; i < n; ++i)
-        if (entries[i] != no_key)
-            work.items.push_back(std::uint64_t{entries[i]} << 32 | static_cast<std::uint32_t>(i));
-    const auto present = static_cast<index_t>(work.items.size());
+void order_column(Work& work, const LowHalves& low, Entry* entries, index_t n) {
+    work.items.resize(static_cast<std::size_t>(n));
+    index_t present = 0;
+    for (index_t i = 0; i < n; ++i) {
+        work.items[static_cast<std::size_t>(present)] = std::uint64_t{entries[i]} << 32 | static_cast<std::uint32_t>(i);
+        present += entries[i] != no_key;
+    }
+    work.items.resize(static_cast<std::size_t>(present));
     if (present < n) {
         // Rows of missing cells go to the end, in order; the cells behind them are still to be read.
         index_t at = n;
@@ -107,17 +123,24 @@ void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categ
     }
     parallel_chunks(d, columns_per_task, static_cast<int>(works.size()), [&](index_t, index_t first, index_t last) {
         Work& work = works[static_cast<std::size_t>(thread_number()) % works.size()];
+        std::uint32_t any[columns_per_task] = {}, all[columns_per_task] = {~0U, ~0U};  // bits of the lower half that one cell has, that all have
+        const auto read = [&](index_t i, index_t j, std::uint32_t& some, std::uint32_t& every) {
+            const double cell = cells(i, j);
+            const bool absent = std::isnan(cell) || (n_categories[j] > 0 && !(cell >= 0 && cell < n_categories[j]));
+            const std::uint64_t key = absent ? ~std::uint64_t{0} : to_key(cell);
+            order[j * n + i] = static_cast<std::uint32_t>(key >> 32);
+            const auto low = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(cell));
+            work.low[static_cast<std::size_t>(j - first)][static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(key);
+            some |= absent ? 0 : low;
+            every &= absent ? ~0U : low;
+        };
+        static_assert(columns_per_task == 2);
         for (index_t i = 0; i < n; ++i) {
-            for (index_t j = first; j < last; ++j) {
-                const double cell = cells(i, j);
-                const bool absent = std::isnan(cell) || (n_categories[j] > 0 && !(cell >= 0 && cell < n_categories[j]));
-                const std::uint64_t key = absent ? ~std::uint64_t{0} : to_key(cell);
-                order[j * n + i] = static_cast<std::uint32_t>(key >> 32);
-                work.low[static_cast<std::size_t>(j - first)][static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(key);
-            }
+            read(i, first, any[0], all[0]);
+            if (last - first == columns_per_task) read(i, first + 1, any[1], all[1]);
         }
         for (index_t j = first; j < last; ++j)
-            order_column(work, work.low[static_cast<std::size_t>(j - first)], order + j * n, n);
+            order_column(work, {work.low[static_cast<std::size_t>(j - first)].data(), any[j - first] == all[j - first]}, order + j * n, n);
     });
 }
 

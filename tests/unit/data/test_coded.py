@@ -35,6 +35,22 @@ def test_the_order_takes_four_bytes_a_cell_and_says_where_values_change(cells):
         assert (changes == (np.diff(present) > 0)).all()
 
 
+@pytest.mark.parametrize("n_rows", [1, 2, 255, 5000, 70_000])
+def test_values_that_differ_in_their_last_bits_alone_are_told_apart(n_rows):
+    rng = np.random.default_rng(n_rows)
+    tenths, last_bits = rng.integers(-9, 10, n_rows) / 10, 1 + rng.integers(0, 40, n_rows) * 2.0**-50
+    whole = np.where(rng.random(n_rows) < 0.1, np.nan, rng.integers(-3, 4, n_rows).astype(float))
+    table = np.column_stack([tenths, last_bits, whole])
+    plain = ColumnSchema(("x", "y", "z"), np.zeros(3, dtype=bool), (None, None, None))
+    order = CodedTable.of(table, plain, threads=2).order()
+    for j in range(3):
+        rows = order[j] & (MISSING - 1)
+        np.testing.assert_array_equal(rows, np.argsort(table[:, j], kind="stable"))
+        values = table[rows, j]
+        present = values[~np.isnan(values)]
+        np.testing.assert_array_equal(order[j, 1 : present.shape[0]] & FRESH != 0, np.diff(present) > 0)
+
+
 def test_a_table_for_one_tree_gives_its_order_away_and_can_make_it_again(cells):
     table = CodedTable.of(cells, schema(cells), threads=1, once=True)
     order, rows = table.order(), np.arange(cells.shape[0])
