@@ -319,7 +319,7 @@ def _categories(column: Column) -> np.ndarray:
     if column.dtype == pl.Boolean:
         found = [column.all() is False, column.any() is True]  # missing cells are left out of both
         return np.flatnonzero(found).astype(bool)
-    present = column.drop_nulls().unique().sort().to_list()
+    present = column.drop_nulls().unique().to_list()
     # NumPy drops trailing zero characters, which could make two categories equal.
     return np.array(sorted({label.rstrip("\0") for label in present}), dtype=str)
 

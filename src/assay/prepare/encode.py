@@ -69,7 +69,7 @@ class Indicators:
         """Learn the categories of a text column."""
         present = series.drop_nulls()
         missing = present.len() < series.len()
-        labels = present.unique().sort().to_list()
+        labels = sorted(present.unique().to_list())
         others: list[str] = []
         if len(labels) > most:
             counts = present.alias("label").value_counts().sort(["count", "label"], descending=[True, False])

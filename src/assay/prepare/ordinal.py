@@ -287,5 +287,5 @@ def _sorted_labels(series: pl.Series) -> list[str]:
 
 
 def _scale_or_alphabet(text: pl.Series) -> list[str] | None:
-    labels = text.drop_nulls().unique().sort().to_list()
+    labels = sorted(text.drop_nulls().unique().to_list())
     return list(guess_order(labels) or labels) if labels else None
