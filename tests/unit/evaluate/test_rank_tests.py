@@ -137,3 +137,11 @@ def test_one_pair_says_little_and_no_pair_nothing():
     assert wilcoxon([2.0], [1.0], alternative="greater").p_value == 0.5
     assert wilcoxon([2.0], [1.0], alternative="less").p_value == 1.0
     assert wilcoxon([1.0], [1.0], alternative="greater").p_value == 1.0
+
+
+def test_six_pairs_reach_from_their_least_to_their_largest_difference():
+    """Only the outermost of the 64 sign patterns are beyond 2.5 % on a side; of five pairs none is."""
+    d = np.array([0.3, -0.1, 0.25, 0.4, 0.15, 0.05])
+    assert wilcoxon(d, np.zeros(6)).interval == (-0.1, 0.4)
+    assert wilcoxon(d, np.zeros(6), alpha=0.1).interval == pytest.approx((0.025, 0.325))
+    assert wilcoxon(d[:5], np.zeros(5)).interval == (-np.inf, np.inf)
