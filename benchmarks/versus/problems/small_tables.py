@@ -206,16 +206,16 @@ TWINS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
     "mlp-classifier": (
         "class",
         "neural.MLPClassifier",
-        {"max_iter": 20, "n_iter_no_change": 100, **SEED},
+        {"max_iter": 100, "n_iter_no_change": 200, **SEED},
         "neural_network.MLPClassifier",
-        {"max_iter": 20, "n_iter_no_change": 100, **SEED},
+        {"max_iter": 100, "n_iter_no_change": 200, **SEED},
     ),
 }
 # How far the scores may lie apart where more than rounding decides: noise has nothing to learn, LDA scales its axes by
 # convention and factors have a sign, outliers are no group, other starts end elsewhere, nets of few steps too.
 GATES = {
     **{"perceptron-noise": 1.0, "lda": 1e9, "factor-analysis": 1e9, "one-class-svm": 0.5},
-    **{"mlp-classifier": 0.1, "spectral": 0.1, "gaussian-mixture": 0.2, "bagging": 0.05, "adaboost": 0.05},
+    **{"mlp-classifier": 0.02, "spectral": 0.1, "gaussian-mixture": 0.2, "bagging": 0.05, "adaboost": 0.05},
 }
 
 
