@@ -50,6 +50,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)  # a thread that is not there any more may have held it
 
 
+def _limit(library: Any, threads: int) -> None:
+    """Set the threads of a BLAS, from whichever thread this is.
+
+    threadpoolctl 3.8 lets only the first thread that ever set a limit set others, and says nothing to the rest: fits in
+    other threads than the main one ran on all threads of BLAS. We take turns by a lock of our own, so nobody has to
+    be kept out; whoever sets a limit next, here or elsewhere, may do so.
+    """
+    open_to_all = getattr(library, "clear_controlling_thread", None)
+    if open_to_all is not None:
+        open_to_all(force=True)
+    library.set_num_threads(threads)
+    if open_to_all is not None:
+        open_to_all(force=True)
+
+
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """A context in which BLAS works on one thread, so that its sums do not depend on how many there are.
@@ -64,7 +79,7 @@ def one_blas_thread() -> Iterator[None]:
         if _inside == 0:
             for library in _blas():
                 _limits.append((library, library.get_num_threads()))
-                library.set_num_threads(1)
+                _limit(library, 1)
         _inside += 1
     try:
         yield
@@ -73,8 +88,7 @@ def one_blas_thread() -> Iterator[None]:
             _inside -= 1
             if _inside == 0:
                 while _limits:
-                    library, threads = _limits.pop()
-                    library.set_num_threads(threads)
+                    _limit(*_limits.pop())
 
 
 def one_kernel_thread() -> contextlib.AbstractContextManager[object]:

@@ -3,13 +3,17 @@ import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from assay import _kernels
 from assay.base import ParameterError, thread_count
 from assay.base.threads import one_blas_thread
+from assay.models.kernel_machines import KernelRidge
+from assay.models.mixtures import GaussianMixture
 
 
 def test_threadpoolctl_limits_hold():
@@ -76,6 +80,50 @@ def test_a_long_kernel_stops_on_interrupt():
 
 def blas_threads() -> list[int]:
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def in_another_thread(work):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def limited() -> list[int]:
+    with one_blas_thread():
+        return blas_threads()
+
+
+def test_every_thread_may_limit_blas():
+    """Whoever set a limit first, and whether that thread is still there: threadpoolctl lets only one thread at a time."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        assert set(limited()) == set(in_another_thread(limited)) == set(limited()) == {1}
+        assert blas_threads() == before
+
+
+def test_a_limit_set_in_one_thread_is_taken_back_in_another():
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        context = one_blas_thread()
+        in_another_thread(context.__enter__)
+        assert set(blas_threads()) == {1}
+        context.__exit__(None, None, None)
+        assert blas_threads() == before
+    with threadpool_limits(limits=1, user_api="blas"):
+        assert set(blas_threads()) == {1}
+
+
+@pytest.mark.parametrize("make", [lambda: GaussianMixture(3, random_state=0), lambda: KernelRidge()])
+def test_a_fit_in_another_thread_and_more_threads_of_blas_give_the_same_bits(make):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 20))
+
+    def answer():
+        model = make().fit(X, X[:, 0])
+        return getattr(model, "score_samples", model.predict)(X).tobytes()
+
+    expected = answer()
+    with threadpool_limits(limits=4, user_api="blas"):
+        assert answer() == in_another_thread(answer) == expected
 
 
 def test_the_last_to_leave_gives_blas_its_threads_back():

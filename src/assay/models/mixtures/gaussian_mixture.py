@@ -235,6 +235,7 @@ class GaussianMixture(Mixture):
     def _components(self) -> Gaussians:
         return Gaussians(self.covariance_type, self.weights_, self.means_, self.covariances_)
 
+    @one_blas_thread()
     def _log_parts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if np.isnan(rows).any():
             return IncompleteRows(rows).log_parts(self._components())

@@ -232,6 +232,7 @@ class MixtureOfFactorAnalysers(Mixture):
             )
         return Factors(mass / mass.sum(), means, loadings, noise)
 
+    @one_blas_thread()
     def _log_parts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         state = Factors(self.weights_, self.means_, self.loadings_, self.noise_variance_)
         (_, density, shares, _), _ = state.pass_over(rows, None, (True, True, False), thread_count(self.n_jobs))
