@@ -109,7 +109,7 @@ def test_the_sentence_names_the_better_one():
     better, worse = scores + y, scores
     assert "of A is" in str(delong(y, better, worse)) and "higher than that of B" in str(delong(y, better, worse))
     assert "lower than that of B" in str(delong(y, worse, better))
-    assert " 0 higher than" in str(delong(y, worse, worse))
+    assert "is the same as that of B" in str(delong(y, worse, worse))
 
 
 @pytest.mark.parametrize(("positives", "valid"), [(9, False), (10, True)])
