@@ -103,6 +103,14 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/models/trees/test_second_order.py",
     ),
     "cpp/src/losses/losses.cpp": ("tests/unit/numeric/test_losses.py",),
+    **dict.fromkeys(
+        (f"cpp/include/assay/losses/{path.name}" for path in sorted((ROOT / "cpp/include/assay/losses").glob("*.hpp"))),
+        (
+            "tests/unit/numeric/test_losses.py",
+            "tests/unit/numeric/test_softmax.py",
+            "tests/unit/models/linear/test_glm.py",
+        ),
+    ),
     "cpp/src/statistics/gram.cpp": ("tests/unit/models/linear/test_gram.py",),
     "cpp/src/statistics/class_moments.cpp": ("tests/unit/numeric/test_moments.py", "tests/unit/models/bayes"),
 }
@@ -128,6 +136,9 @@ SAME = {
     (" + int(generator.integers(n_rows))) * held_out", "Add -> Sub"): "a random start, subtracted, is a random start",
     ("_CHUNK = 2_000_000", "2000000 -> 2000001"): "how much is drawn at once",
     ("_CHUNK = 4_000_000", "4000000 -> 4000001"): "how much is drawn at once",
+    ("np.linspace(0, n, _KEPT + 1)", "1 -> 2"): "how many ranks are kept; the claim of the thinning is a bound",
+    ("min(sizes, default=0) < 2", "0 -> 1"): "of no learners at all",
+    ("else -1, 1) for j in range(d)] + [(None, 1)]", "1 -> 2"): "a wider box for directions",
     ("_KEPT = 20_000", "20000 -> 20001"): "how many ranks are kept; the claim of the thinning is a bound",
     ("_DRAWS = 20_000", "20000 -> 20001"): "one draw more of the same distribution",
     ("_SEED = 20_031_207", "20031207 -> 20031208"): "another seed of the same draws",
