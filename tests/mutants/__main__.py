@@ -137,6 +137,7 @@ SAME = {
     ("_CHUNK = 2_000_000", "2000000 -> 2000001"): "how much is drawn at once",
     ("_CHUNK = 4_000_000", "4000000 -> 4000001"): "how much is drawn at once",
     ("np.linspace(0, n, _KEPT + 1)", "1 -> 2"): "how many ranks are kept; the claim of the thinning is a bound",
+    ("not 0 < area < 1", "Lt -> LtE"): "an area of 0 has no error and is answered above",
     ("min(sizes, default=0) < 2", "0 -> 1"): "of no learners at all",
     ("else -1, 1) for j in range(d)] + [(None, 1)]", "1 -> 2"): "a wider box for directions",
     ("_KEPT = 20_000", "20000 -> 20001"): "how many ranks are kept; the claim of the thinning is a bound",

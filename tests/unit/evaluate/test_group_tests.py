@@ -191,3 +191,12 @@ def test_scores_may_come_as_a_list_an_array_or_one_by_one():
     for wrong in (1.0, "ab", np.array([1.0, 2.0, 3.0])):
         with pytest.raises(DataError, match="learners"):
             anova(wrong)
+
+
+def test_nemenyis_statistic_is_the_studentised_range_of_the_widest_pair():
+    found = nemenyi(SCORES)
+    ranks = found.details["average_ranks"]
+    widest = max(ranks.values()) - min(ranks.values())
+    assert abs(found.effect) == pytest.approx(widest)
+    assert found.statistic == pytest.approx(widest / np.sqrt(4 * 5 / (12 * 14)))
+    assert found.p_value == pytest.approx(stats.studentized_range.sf(found.statistic, 4, np.inf), rel=1e-6)

@@ -343,3 +343,13 @@ def test_folds_of_several_repetitions_have_the_degrees_of_freedom_of_one(shape, 
     a, b = rng.normal(size=shape), rng.normal(size=shape)
     found = corrected_resampled_t(a, b, n_train=9, n_test=1)
     assert found.df == df and found.p_value == pytest.approx(2 * stats.t.sf(abs(found.statistic), df))
+
+
+def test_a_first_difference_of_nothing_or_without_variation_decides_as_its_limit():
+    level = np.full((5, 2), 0.75)
+    moving = level + np.array([[0.0, 0.25], [0.125, 0.0], [0.25, 0.0], [0.0, 0.125], [0.125, 0.25]])
+    for alternative, of_zero, of_more in (("two-sided", 1.0, 0.0), ("greater", 0.5, 0.0), ("less", 0.5, 1.0)):
+        assert five_by_two_t(moving, level, alternative=alternative).p_value == pytest.approx(of_zero)
+        assert five_by_two_t(level + 0.125, level, alternative=alternative).p_value == of_more
+        same = five_by_two_t(level, level, alternative=alternative)
+        assert (same.p_value, same.statistic, same.valid) == (1.0, 0.0, False)

@@ -451,3 +451,42 @@ def test_three_labels_are_drawn_by_the_normal_posterior_of_all_their_coefficient
         np.testing.assert_allclose((found == k).mean(axis=0), expected[:, k], atol=0.03)
     likeliest = ImputeMultiple(sample_posterior=False, max_iter=1).fit(frame).transform(frame)["label"].to_list()[12:]
     assert likeliest == [str("abc"[k]) for k in shares(mode, z[12:]).argmax(axis=1)]
+
+
+def _expected_chain(X, method, sweeps, donors, ridge=1e-5):
+    """Chained equations of numbers without draws, as their definition has them; also the means of each sweep."""
+    gone, done, means = np.isnan(X), np.where(np.isnan(X), np.nanmean(X, axis=0), X), []
+    centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+    order = [j for j in np.argsort(gone.sum(axis=0), kind="stable") if gone[:, j].any()]
+    for _ in range(sweeps):
+        for j in order:
+            seen, others = ~gone[:, j], np.arange(X.shape[1]) != j
+            if method == "tree":
+                tree = CartRegressor(min_samples_leaf=donors, min_samples_split=2 * donors)
+                done[~seen, j] = tree.fit(done[seen][:, others], X[seen, j]).predict(done[~seen][:, others])
+                continue
+            z = (done - centre) / scale
+            a, b = z[seen][:, others], z[seen, j]
+            middle, level = a.mean(axis=0), b.mean()
+            gram = (a - middle).T @ (a - middle)
+            slope = np.linalg.solve(gram + ridge * np.diag(np.diag(gram)), (a - middle).T @ (b - level))
+            said = level + (z[:, others] - middle) @ slope
+            if method == "norm":
+                done[~seen, j] = centre[j] + scale[j] * said[~seen]
+            else:
+                near = np.argsort(np.abs(said[~seen][:, None] - said[seen]), axis=1, kind="stable")[:, :donors]
+                done[~seen, j] = X[seen, j][near].mean(axis=1)
+        means.append([done[gone[:, j], j].mean() if gone[:, j].any() else np.nan for j in range(X.shape[1])])
+    return done, np.array(means)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.6])
+@pytest.mark.parametrize(("method", "donors"), [("norm", 5), ("pmm", 4), ("tree", 6)])
+def test_chains_without_draws_follow_their_definition_sweep_by_sweep(method, donors, share):
+    X, holed = correlated(n=150, d=4, share=share, seed=5)
+    holed[:, 1] = X[:, 1]
+    settings = {"sample_posterior": False, "method": method, "initial": "mean", "n_donors": donors, "max_iter": 4}
+    imputer = ImputeMultiple(**settings, trace=True).fit(holed)
+    expected, means = _expected_chain(holed, method, 4, donors)
+    np.testing.assert_allclose(imputer.imputed_[0], expected[np.isnan(holed)], rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(imputer.chains_["mean"][0], means, rtol=1e-6, atol=1e-7)
