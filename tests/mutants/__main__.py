@@ -138,6 +138,12 @@ SAME = {
     ("_CHUNK = 4_000_000", "4000000 -> 4000001"): "how much is drawn at once",
     ("np.linspace(0, n, _KEPT + 1)", "1 -> 2"): "how many ranks are kept; the claim of the thinning is a bound",
     ("not 0 < area < 1", "Lt -> LtE"): "an area of 0 has no error and is answered above",
+    ("if t2 > 0 else (0.0, 0.0)", "Gt -> GtE"): "a distance of 0 has a non-centrality of 0 by the other way too",
+    ("if t2 > 0 else 1.0", "Gt -> GtE"): "a distance of 0 has a p-value of 1 by the other way too",
+    (
+        "np.where(labels, 1.0, -1.0)[:, None] * lifted",
+        "1.0 -> 1.6",
+    ): "only the sign counts: a longer row has the same side",
     ("min(sizes, default=0) < 2", "0 -> 1"): "of no learners at all",
     ("else -1, 1) for j in range(d)] + [(None, 1)]", "1 -> 2"): "a wider box for directions",
     ("_KEPT = 20_000", "20000 -> 20001"): "how many ranks are kept; the claim of the thinning is a bound",
