@@ -101,6 +101,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "cpp/src/trees/cart_grow.cpp": (
         "tests/unit/models/trees/test_cart.py",
         "tests/unit/models/trees/test_second_order.py",
+        "tests/unit/models/trees/test_oblique.py",
     ),
     "cpp/src/losses/losses.cpp": ("tests/unit/numeric/test_losses.py",),
     **dict.fromkeys(
@@ -240,6 +241,10 @@ SAME_KERNEL = {
     ("const double root = 1.0 + c * x;", "+ -> -"): "a normal number is drawn as often as its negative",
     ("result.sums.resize(n + 1);", "1 -> 2"): "one slot more that nobody reads",
     (", count * p, 0.0);", "* -> /"): "what the binding gives is zeros already",
+    ("if (node.size() <= small)", "<= -> <"): "where a task begins; the tree is the same",
+    ("if (left < 0) continue;", "< -> <="): "the first node is nobody's child",
+    ("tree.linear.push_back(-1)", "1 -> 2"): "any number below 0 says that there is no direction",
+    ("m >= least_by_full_columns", ">= -> >"): "where another way to the same coefficients begins",
     ("> 16 * (high - low) ? low : 0.0", "> -> >="): "where a shift begins; both are exact to the grid",
     ("deviation > 1e-14 * std::abs(mean) &&", "> -> >="): "equal only at a deviation of 0, for which 1 stands too",
 }
