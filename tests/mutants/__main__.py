@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "build" / "mutants"
@@ -100,8 +101,17 @@ TESTS: dict[str, tuple[str, ...]] = {
     "cpp/src/trees/cart_grow.cpp": (
         "tests/unit/models/trees/test_cart.py",
         "tests/unit/models/trees/test_second_order.py",
+        "tests/unit/models/trees/test_oblique.py",
     ),
     "cpp/src/losses/losses.cpp": ("tests/unit/numeric/test_losses.py",),
+    **dict.fromkeys(
+        (f"cpp/include/assay/losses/{path.name}" for path in sorted((ROOT / "cpp/include/assay/losses").glob("*.hpp"))),
+        (
+            "tests/unit/numeric/test_losses.py",
+            "tests/unit/numeric/test_softmax.py",
+            "tests/unit/models/linear/test_glm.py",
+        ),
+    ),
     "cpp/src/statistics/gram.cpp": ("tests/unit/models/linear/test_gram.py",),
     "cpp/src/statistics/class_moments.cpp": ("tests/unit/numeric/test_moments.py", "tests/unit/models/bayes"),
 }
@@ -116,17 +126,30 @@ NO_EFFECT = (
 )
 BLOCKS = re.compile(r"\bfor \(.*; \w+ \+= \w")  # one more block has no rows, or is read beyond the end: for sanitizers
 TOLERANCE = re.compile(r"\b1e-\d+ $")  # what scales a tolerance
-# Changes of Python that leave the same program, by a part of the line and the change, with the reason.
+# Changes of Python that leave the same program: the part of a line that holds the change, the change and the reason.
 SAME = {
-    ("astype(np.int16) if", "0 -> 1"): "the least of no codes; narrower keys sort faster into the same order",
-    ("np.where(variance > 0, variance, 1)", "1 -> 2"): "a divisor whose quotient is not taken",
+    (
+        "initial=0) < 2**15 and codes.min(initial=0) >= 0",
+        "0 -> 1",
+    ): "narrower keys only sort faster, into the same order",
+    ("/ np.where(variance > 0, variance, 1)", "1 -> 2"): "a divisor whose quotient is not taken",
     ("else np.zeros(1)", "1 -> 2"): "the sum of no values, of however many zeros",
-    ("+ int(generator.integers(n_rows))) * held_out", "Add -> Sub"): "a random start, subtracted, is a random start",
-    ("_CHUNK = ", "2000000 -> 2000001"): "how much is drawn at once",
-    ("_CHUNK = ", "4000000 -> 4000001"): "how much is drawn at once",
-    ("_KEPT = ", "20000 -> 20001"): "how many ranks are kept; the claim of the thinning is a bound",
-    ("_DRAWS = ", "20000 -> 20001"): "one draw more of the same distribution",
-    ("_SEED = ", "20031207 -> 20031208"): "another seed of the same draws",
+    (" + int(generator.integers(n_rows))) * held_out", "Add -> Sub"): "a random start, subtracted, is a random start",
+    ("_CHUNK = 2_000_000", "2000000 -> 2000001"): "how much is drawn at once",
+    ("_CHUNK = 4_000_000", "4000000 -> 4000001"): "how much is drawn at once",
+    ("np.linspace(0, n, _KEPT + 1)", "1 -> 2"): "how many ranks are kept; the claim of the thinning is a bound",
+    ("not 0 < area < 1", "Lt -> LtE"): "an area of 0 has no error and is answered above",
+    ("if t2 > 0 else (0.0, 0.0)", "Gt -> GtE"): "a distance of 0 has a non-centrality of 0 by the other way too",
+    ("if t2 > 0 else 1.0", "Gt -> GtE"): "a distance of 0 has a p-value of 1 by the other way too",
+    (
+        "np.where(labels, 1.0, -1.0)[:, None] * lifted",
+        "1.0 -> 1.6",
+    ): "only the sign counts: a longer row has the same side",
+    ("min(sizes, default=0) < 2", "0 -> 1"): "of no learners at all",
+    ("else -1, 1) for j in range(d)] + [(None, 1)]", "1 -> 2"): "a wider box for directions",
+    ("_KEPT = 20_000", "20000 -> 20001"): "how many ranks are kept; the claim of the thinning is a bound",
+    ("_DRAWS = 20_000", "20000 -> 20001"): "one draw more of the same distribution",
+    ("_SEED = 20_031_207", "20031207 -> 20031208"): "another seed of the same draws",
     ("stream.child(-2).generator()", "2 -> 3"): "another seed of the same draws",
     ("stream.child(-3 - one).generator()", "Sub -> Add"): "another seed of the same starts",
     ("points.shape[0] > most_rows", "Gt -> GtE"): "a draw of all rows, put in order, is all rows",
@@ -138,30 +161,30 @@ SAME = {
     ("self.order[1], 0.05,", "0.05 -> 0.17500000000000002"): "the effect of a test does not depend on its level",
     ("sign = 1.0 if greater_is_better else -1.0", "1.0 -> 1.6"): "only its sign counts",
     ("sign = 1.0 if metric.greater_is_better else -1.0", "1.0 -> 1.6"): "only its sign counts",
-    ("sign = 1.0 if callable(metric)", "1.0 -> 1.6"): "only its sign counts",
+    ("1.0 if callable(metric) or get_metric(metric).greater_is_better else -1.0", "1.0 -> 1.6"): "only its sign counts",
     ("value = 1.0 if greater_is_better else -1.0", "1.0 -> 1.6"): "only its sign counts",
     ("self.sign = -1.0 if self.by_rank", "1.0 -> 1.6"): "only its sign counts",
-    ('name, metric, sign = "McNemar test"', "1.0 -> 1.6"): "only its sign counts",
-    ("name, sign = ", "1.0 -> 1.6"): "only its sign counts",
+    ('name, metric, sign = "McNemar test", "accuracy", 1.0', "1.0 -> 1.6"): "only its sign counts",
+    ('"paired t test of the rows\' losses", -1.0', "1.0 -> 1.6"): "only its sign counts",
     ("if sign * lead >= 0 else", "GtE -> Gt"): "a pair of which none leads is not told apart",
     ("np.where(sign * b > 0, b", "Mult -> Div"): "only the sign of the product counts",
     ("np.where(sign * tied > 0", "Mult -> Div"): "only the sign of the product counts",
     ("searchsorted(efficiency, 0.5 * (1 - 1e-12)", "Mult -> Div"): "a tolerance",
     ("placed[(flags & POSITIVE) == 1].sum()", "Eq -> NotEq"): "placements of either class add up to the area",
-    ("wide = sum(self.sizes)", "0 -> 1"): "how much is held at once",
-    ("wide = sum(self.sizes)", "8 -> 9"): "how much is held at once",
-    ("wide = sum(self.sizes)", "Add -> Sub"): "how much is held at once",
-    ("wide = sum(self.sizes)", "FloorDiv -> Mult"): "how much is held at once",
+    ("(self.n_rows // 8 if self.counts else 0)", "0 -> 1"): "how much is held at once",
+    ("(self.n_rows // 8 if self.counts else 0)", "8 -> 9"): "how much is held at once",
+    ("sum(self.sizes) + len(self.terms) + len(self.orders) +", "Add -> Sub"): "how much is held at once",
+    ("(self.n_rows // 8 if self.counts else 0)", "FloorDiv -> Mult"): "how much is held at once",
     ("np.ptp(replicates) <= tolerance", "LtE -> Lt"): "a tolerance",
     ("_STEPS = 8", "8 -> 9"): "one step more of the same steps",
-    ("for points in (33, 9,", "33 -> 34"): "how finely exponents are searched",
-    ("for points in (33, 9,", "9 -> 10"): "how finely exponents are searched",
+    ("for points in (33, 9, 9, 9, 9, 9):", "33 -> 34"): "how finely exponents are searched",
+    ("for points in (33, 9, 9, 9, 9, 9):", "9 -> 10"): "how finely exponents are searched",
     ("n_bootstrap // 50", "50 -> 51"): "how many draws are fitted at once",
-    ("n_bootstrap // 50", "1 -> 2"): "how many draws are fitted at once",
+    ("max(1, n_bootstrap // 50)", "1 -> 2"): "how many draws are fitted at once",
     ("n_bootstrap // 50", "FloorDiv -> Mult"): "how many draws are fitted at once",
     ("_JACKKNIFE_GROUPS = 400", "400 -> 401"): "one group more that is left out",
     ("_MOST_CLASSES = 200", "200 -> 201"): "where a slower way to the same numbers begins",
-    ("<= _MOST_CLASSES:", "LtE -> Lt"): "where a slower way to the same numbers begins",
+    ("shape[0] <= _MOST_CLASSES:", "LtE -> Lt"): "where a slower way to the same numbers begins",
     ("streams = [root.child(2).child(j)", "2 -> 3"): "another seed of the same draws",
     ("random_state=root.child(3),", "3 -> 4"): "another seed of the same draws",
     ("random_state=root.child(0))", "0 -> 1"): "another seed of the same draws",
@@ -174,18 +197,19 @@ SAME = {
     ("for _ in range(100):", "100 -> 101"): "one step more from where steps end",
     ("min(1.0, max(single, min(drawn", "1.0 -> 1.6"): "neither is above 1",
     ("discount = 1 / np.log2(", "1 -> 2"): "the gain and the greatest gain are scaled alike",
-    ("_BLOCK = ", "4000000 -> 4000001"): "how much is held at once",
+    ("_BLOCK = 4_000_000", "4000000 -> 4000001"): "how much is held at once",
     ("block = max(1, _BLOCK //", "FloorDiv -> Mult"): "how much is held at once",
-    ("block = max(1, _BLOCK //", "2 -> 3"): "how much is held at once",
+    ("_BLOCK // self.size**2", "2 -> 3"): "how much is held at once",
+    ("*(route.size**2 for route in routes)", "2 -> 3"): "how much is held at once",
     ("block = max(1, _BLOCK //", "1 -> 2"): "how much is held at once",
     ("return max(1, _BLOCK //", "FloorDiv -> Mult"): "how much is held at once",
-    ("return max(1, _BLOCK //", "1 -> 2"): "how much is held at once",
+    ("return max(1, _BLOCK // max(1, wide))", "1 -> 2"): "how much is held at once",
     ("left_out = np.full(self.size**2", "2 -> 3"): "cells beyond the table are not read",
     ("n_splits(0 if X is None", "0 -> 1"): "a design that asks for the rows is refused before",
     ("for i in range(0, n, 2)))", "0 -> 1"): "the order in which all labellings are tried",
-    ("for i in range(0, n, 2)))", "1 -> 2"): "the order in which all labellings are tried",
+    ("sum(1 << i for i in range(0, n, 2)))", "1 -> 2"): "the order in which all labellings are tried",
     ("for i in range(0, n, 2)))", "2 -> 3"): "the order in which all labellings are tried",
-    ("(lifted[:, -1] == 1).all()", "1 -> 2"): "a faster way to the answer of the program below",
+    ("] == 1).all()", "1 -> 2"): "a faster way to the answer of the program below",
     ("if n <= dimension:", "LtE -> Lt"): "the sum of all binomial coefficients is 2^n",
     ("root.child(1).child(", "1 -> 2"): "another seed of the same draws",
     ("root.child(2).child(k)", "2 -> 3"): "another seed of the same starts",
@@ -195,7 +219,7 @@ SAME = {
     ("width, height = 330, 270", "330 -> 331"): "how large a small picture is",
     ("width, height = 330, 270", "270 -> 271"): "how large a small picture is",
     ("stream.child(-1).generator().choice(points", "1 -> 2"): "another seed of the same draw",
-    ('part.replace("<svg"', "1 -> 2"): "a chart holds one <svg",
+    ("height}\"', 1)", "1 -> 2"): "a chart holds one <svg",
     ("self.size = self.covariance.shape[0]", "0 -> 1"): "the other side of a square",
     ("self.pairs < 2", "2 -> 3"): "no number of estimates has two pairs",
     ("self.pairs < 2", "Lt -> LtE"): "no number of estimates has two pairs",
@@ -217,6 +241,10 @@ SAME_KERNEL = {
     ("const double root = 1.0 + c * x;", "+ -> -"): "a normal number is drawn as often as its negative",
     ("result.sums.resize(n + 1);", "1 -> 2"): "one slot more that nobody reads",
     (", count * p, 0.0);", "* -> /"): "what the binding gives is zeros already",
+    ("if (node.size() <= small)", "<= -> <"): "where a task begins; the tree is the same",
+    ("if (left < 0) continue;", "< -> <="): "the first node is nobody's child",
+    ("tree.linear.push_back(-1)", "1 -> 2"): "any number below 0 says that there is no direction",
+    ("m >= least_by_full_columns", ">= -> >"): "where another way to the same coefficients begins",
     ("> 16 * (high - low) ? low : 0.0", "> -> >="): "where a shift begins; both are exact to the grid",
     ("deviation > 1e-14 * std::abs(mean) &&", "> -> >="): "equal only at a deviation of 0, for which 1 stands too",
 }
@@ -261,9 +289,23 @@ def python_mutants(path: str, text: str) -> Iterator[Mutant]:
         if id(node) in words:
             continue
         for what, change in _changes(node):
-            if any(part in lines[node.lineno - 1] and what == other for part, other in SAME):  # type: ignore[attr-defined]
+            line, column = _place(node)
+            if any(what == other and _within(part, lines[line - 1], column) for part, other in SAME):
                 continue
             yield Mutant(path, node.lineno, what, partial(_changed_tree, text, index, change))  # type: ignore[attr-defined]
+
+
+def _place(node: Any) -> tuple[int, int]:
+    """Line and column of what is changed: of a number, or of where the left side of an operator ends."""
+    if isinstance(node, ast.Constant):
+        return node.lineno, node.col_offset
+    left = node.values[0] if isinstance(node, ast.BoolOp) else node.target if hasattr(node, "target") else node.left
+    return left.end_lineno, left.end_col_offset
+
+
+def _within(part: str, line: str, column: int) -> bool:
+    """Whether a part of a line covers a column of it."""
+    return any(begin.start() <= column < begin.start() + len(part) for begin in re.finditer(re.escape(part), line))
 
 
 def _changed_tree(text: str, index: int, change: Callable[[ast.AST], object]) -> str:
@@ -317,11 +359,12 @@ def kernel_mutants(path: str, text: str) -> Iterator[Mutant]:
             for match in re.finditer(pattern, code):
                 if TOLERANCE.search(code[: match.start()]) or (new == "<=" and BLOCKS.search(code)):
                     continue
-                if any(part in code and f"{match.group()} -> {new}" == change for part, change in SAME_KERNEL):
+                what = f"{match.group()} -> {new}"
+                if any(what == other and _within(part, code, match.start()) for part, other in SAME_KERNEL):
                     continue
                 changed = line[: match.start()] + new + line[match.end() :]
-                what = f"{match.group()} -> {new}: {code.strip()[:60]}"
-                yield Mutant(path, number + 1, what, partial(_changed_line, lines, number, changed))
+                shown = f"{what}: {code.strip()[:60]}"
+                yield Mutant(path, number + 1, shown, partial(_changed_line, lines, number, changed))
 
 
 def _changed_line(lines: list[str], number: int, changed: str) -> str:

@@ -94,8 +94,8 @@ def delong(
         low, high = effect - z * error, effect + z * error
         ends = (-1.0, 1.0)
         statistic = effect / error if error > 0 else (0.0 if effect == 0 else math.copysign(math.inf, effect))
-        relation = "higher than" if effect >= 0 else "lower than"
-        words = f"The area under ROC of {names[0]} is {number(abs(effect))} {relation} that of {names[1]}"
+        ahead = f"{number(abs(effect))} {'higher' if effect > 0 else 'lower'} than" if effect else "the same as"
+        words = f"The area under ROC of {names[0]} is {ahead} that of {names[1]}"
         against = ""
         assumptions = (*assumptions, ("the areas vary", error > 0 or effect == 0))
     if alternative == "two-sided":

@@ -460,9 +460,9 @@ def _sentence(
         return f"{title[:1].upper()}{title[1:]} is {number(estimates[0])} ({shown}; {how})."
     a, b = settings.names
     difference = estimates[0] - estimates[1]
-    relation = "higher than" if difference >= 0 else "lower than"
+    ahead = f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'} than" if difference else "the same as"
     told = "excludes" if not low <= 0 <= high else "includes"
     return (
-        f"{title[:1].upper()}{title[1:]} of {a} is {number(abs(difference))} {relation} that of {b} "
+        f"{title[:1].upper()}{title[1:]} of {a} is {ahead} that of {b} "
         f"(difference {a} - {b}: {shown}, which {told} 0; {how})."
     )

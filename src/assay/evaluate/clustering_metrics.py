@@ -341,7 +341,7 @@ def elbow(X: Any, cluster: Clustering, k: Iterable[int] = range(1, 11)) -> Clust
     values = np.array([inertia(points, cluster(points, each)) for each in ks])
     tiny = np.finfo(np.float64).tiny
     across, down = np.log(ks), np.log(np.maximum(values, max(tiny, 1e-12 * values.max())))
-    line = down[0] + (down[-1] - down[0]) * (across - across[0]) / (across[-1] - across[0])
+    line = np.interp(across, across[[0, -1]], down[[0, -1]])
     best = ks[int(np.argmax(line - down))]
     return ClusterCount(
         "elbow",

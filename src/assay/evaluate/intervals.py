@@ -82,11 +82,12 @@ class ScoreScale:
         """The score at a point of this scale."""
         if np.isinf(self.low) and np.isinf(self.high):
             return value
-        if np.isinf(self.high):
-            return float(self.low + np.exp(value))
-        if np.isinf(self.low):
-            return float(self.high - np.exp(-value))
-        return float(self.low + (self.high - self.low) / (1 + np.exp(-value)))
+        with np.errstate(over="ignore"):  # an end beyond all numbers is infinite, or at its bound
+            if np.isinf(self.high):
+                return float(self.low + np.exp(value))
+            if np.isinf(self.low):
+                return float(self.high - np.exp(-value))
+            return float(self.low + (self.high - self.low) / (1 + np.exp(-value)))
 
 
 def score_interval(mean: float, error: float, critical: float, bounds: Interval | None) -> Interval:

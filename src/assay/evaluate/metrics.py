@@ -66,8 +66,9 @@ class Evidence:
             ("values", self.values),
             ("clusters", self.clusters),
         ):
-            if given is not None and given.shape[0] != n_rows:
-                raise DataError("metrics", name, f"must have one row for each of {n_rows}", f"got {given.shape[0]}")
+            if given is not None and given.shape[:1] != (n_rows,):
+                came = f"got {given.shape[0]}" if given.ndim else "got one value"
+                raise DataError("metrics", name, f"must have one row for each of {n_rows}", came)
         if self.weights is not None and self.weights.shape != (n_rows,):
             raise DataError("metrics", "sample_weight", f"must have shape ({n_rows},)", f"got {self.weights.shape}")
 
@@ -106,6 +107,9 @@ class Evidence:
         """True codes, predicted codes and the classes the codes point to."""
         if self.labels is None:
             return self.true_codes, self.probabilities.argmax(axis=1), self._probability_classes
+        for name, given in (("y", self.y), ("labels", self.labels)):
+            if given.ndim != 1:
+                raise DataError("metrics", name, "must be one label per row", f"got an array of shape {given.shape}")
         if self.classes is not None:
             true, predicted = _lookup(self.y, self.classes), _lookup(self.labels, self.classes)
             if true is not None and predicted is not None:

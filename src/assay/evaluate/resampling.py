@@ -317,12 +317,9 @@ def grouped_assignment(codes: np.ndarray, groups: np.ndarray, folds: int, genera
     held = np.zeros((folds, n_classes))
     sizes = np.zeros(folds)
     fold_of = np.empty(n_groups, dtype=np.int32)
-    for position, group in enumerate(order):
-        # Adding g to h changes the sum of squares by 2 h.g plus a constant.
-        lack = held @ shares[group]
-        if n_groups - position <= np.count_nonzero(sizes == 0):
-            lack = np.where(sizes == 0, lack, np.inf)
-        fold = int(np.lexsort((sizes, lack))[0])
+    for group in order:
+        # Adding g to h changes the sum of squares by 2 h.g plus a constant; a fold without rows has the least of both.
+        fold = int(np.lexsort((sizes, held @ shares[group]))[0])
         fold_of[group] = fold
         held[fold] += shares[group]
         sizes[fold] += counts[group].sum()

@@ -109,7 +109,7 @@ def test_the_sentence_names_the_better_one():
     better, worse = scores + y, scores
     assert "of A is" in str(delong(y, better, worse)) and "higher than that of B" in str(delong(y, better, worse))
     assert "lower than that of B" in str(delong(y, worse, better))
-    assert " 0 higher than" in str(delong(y, worse, worse))
+    assert "is the same as that of B" in str(delong(y, worse, worse))
 
 
 @pytest.mark.parametrize(("positives", "valid"), [(9, False), (10, True)])
@@ -206,3 +206,13 @@ def test_the_interval_covers_with_five_positives():
         error, area = result.details["standard_error"], result.effect
         plain_hits += abs(area - truth) <= 1.96 * error
     assert plain_hits < hits and hits / 300 > 0.9
+
+
+def test_one_sided_tests_of_separated_classes_ask_on_their_own_side():
+    """By chance all pairs of the smaller class are right (or all wrong) with probability 0.5^m."""
+    y = np.repeat([0, 1], [50, 8])
+    for scores, sure in ((y.astype(float), "greater"), (-y.astype(float), "less")):
+        for alternative in ("greater", "less"):
+            found = delong(y, scores, alternative=alternative)
+            assert found.p_value == pytest.approx(0.5**8 if alternative == sure else 1.0)
+            assert found.reject == (alternative == sure)

@@ -135,7 +135,10 @@ def test_draws_in_parts_are_the_same_draws(monkeypatch):
     whole = bayes_signed_rank(A, B, n_samples=500).details
     for chunk in (1, 21 * 7, 21 * 499):
         monkeypatch.setattr(bayesian_tests, "_CHUNK", chunk)
-        assert bayes_signed_rank(A, B, n_samples=500).details == whole
+        found = bayes_signed_rank(A, B, n_samples=500).details
+        assert found["probabilities"] == whole["probabilities"] and found["decision"] == whole["decision"]
+        # A product of fewer rows may end in another last digit.
+        assert found["theta"] == pytest.approx(whole["theta"], rel=1e-12)
     assert bayes_signed_rank(A, B, n_samples=1).details["n_samples"] == 1
 
 

@@ -289,3 +289,27 @@ def test_a_score_that_hangs_on_one_row_is_told_with_a_way_out_for_its_kind(metri
     with pytest.warns(AssayWarning, match="one row makes .* of the variance") as told:
         bootstrap_interval(np.array(truth), np.array(found), metric, random_state=0)
     assert [str(one.message).endswith(f"collect more rows, or {way_out}.") for one in told] == [True]
+
+
+def test_values_that_do_not_change_without_a_row_have_no_skewness():
+    """Without acceleration the levels are Phi(2 z0 + z)."""
+    replicates = np.arange(11.0)
+    for left_out in (np.full(5, 0.25), np.full(5, np.nan)):
+        expected = stats.norm.cdf(2 * stats.norm.ppf(3.5 / 11) + stats.norm.ppf([0.1, 0.9]))
+        assert bca_levels(replicates, 3.0, left_out, 0.1) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ([1, 1, 0, 0, 0], [1, 0, 1, 0, 1], "of new is 0.6 higher than that of old (difference new - old: 95 %"),
+        ([1, 0, 1, 0, 1], [1, 1, 0, 0, 0], "of new is 0.6 lower than that of old (difference new - old: 95 %"),
+        ([1, 1, 0, 0, 1], [1, 1, 1, 0, 0], "of new is the same as that of old (difference new - old: 95 %"),
+    ],
+)
+def test_a_difference_is_said_with_its_size_and_its_direction(first, second, words):
+    y = np.array([1, 1, 0, 0, 0] * 6)
+    found = bootstrap_interval(
+        y, np.tile(first, 6), "accuracy", second=np.tile(second, 6), names=("new", "old"), random_state=0
+    )
+    assert words in found.sentence and found.sentence.startswith("Accuracy of new is ")

@@ -159,6 +159,22 @@ def test_elbow_and_gap_find_the_blobs_and_tell():
     assert again.columns == gap.columns
 
 
+@pytest.mark.parametrize("first", [1, 2, 4])
+def test_the_elbow_is_the_k_farthest_below_the_line_between_the_ends(first):
+    """On logarithms of both, whatever K it begins with; inertias of cuts of a line into K parts of equal sizes."""
+    bends = set()
+    for seed in range(12):
+        points = np.sort(np.random.default_rng(seed).lognormal(0.0, 1.5, 24))[:, None]
+        ks = range(first, 10)
+        found = elbow(points, lambda X, k: np.arange(24) * k // 24, ks)
+        logs, down = np.log(list(ks)), np.log(found.columns["D(K)"])
+        below = np.polyval(np.polyfit(logs[[0, -1]], down[[0, -1]], 1), logs) - down
+        # A curve above its line has no bend; the least K is taken.
+        assert found.best == (ks[int(below.argmax())] if below.max() > 1e-9 else first)
+        bends.add(found.best)
+    assert len(bends) > 2 and found.k == tuple(ks)
+
+
 def test_gap_and_its_spread_are_those_of_the_references():
     """With labels that do not depend on the points, D(K) of a reference is known from the reference alone."""
     X = np.random.default_rng(8).normal(size=(30, 2))

@@ -91,3 +91,14 @@ def test_power_and_shift_are_those_of_the_noncentral_t():
     for critical, df in ((2.0, 9), (3.5, 9), (2.8, 99)):
         assert stats.nct.sf(critical, df, d.detectable_shift(critical, df, 0.8)) == pytest.approx(0.8, abs=1e-6)
         assert stats.nct.sf(critical, df, d.detectable_shift(critical, df, 0.5)) == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("alternative", d.ALTERNATIVES)
+def test_no_trials_leave_the_whole_interval(alternative):
+    assert d.binomial_interval(0, 0, 0.05, alternative) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("critical", "power"), [(0.05, 0.5), (1.0, 0.175), (0.0, 0.5001)])
+def test_small_shifts_are_found_too(critical, power):
+    shift = d.detectable_shift(critical, 9, power)
+    assert 0 < shift < 0.1 and stats.nct.sf(critical, 9, shift) == pytest.approx(power, abs=1e-6)

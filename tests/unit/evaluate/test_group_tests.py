@@ -173,3 +173,30 @@ def test_one_row_on_which_classifiers_differ_is_a_test_though_a_weak_one():
     for rows, enough in ((11, False), (12, True)):
         y = np.zeros(rows, dtype=int)
         assert cochran_q(y, {"a": y, "b": y + 1}).valid == enough
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 1e100])
+def test_scores_that_do_not_vary_at_all_leave_the_test_invalid(size):
+    found = anova({"a": [size, size], "b": [size, size]})
+    assert (found.statistic, found.p_value, found.effect, found.valid) == (0.0, 1.0, 0.0, False)
+
+
+def test_scores_may_come_as_a_list_an_array_or_one_by_one():
+    """A list and an array of any other shape hold one learner after the other; an array of two axes, in columns."""
+    wanted = anova(SCORES)
+    lists = [values.tolist() for values in SCORES.values()]
+    for found in (anova(lists), anova(*lists), anova(tuple(lists)), anova(MATRIX), anova(MATRIX.T.reshape(4, 7, 2))):
+        assert found.statistic == wanted.statistic and found.df == wanted.df == (3, 52)
+        assert list(found.details["means"]) == [f"learner {j}" for j in (1, 2, 3, 4)]
+    for wrong in (1.0, "ab", np.array([1.0, 2.0, 3.0])):
+        with pytest.raises(DataError, match="learners"):
+            anova(wrong)
+
+
+def test_nemenyis_statistic_is_the_studentised_range_of_the_widest_pair():
+    found = nemenyi(SCORES)
+    ranks = found.details["average_ranks"]
+    widest = max(ranks.values()) - min(ranks.values())
+    assert abs(found.effect) == pytest.approx(widest)
+    assert found.statistic == pytest.approx(widest / np.sqrt(4 * 5 / (12 * 14)))
+    assert found.p_value == pytest.approx(stats.studentized_range.sf(found.statistic, 4, np.inf), rel=1e-6)

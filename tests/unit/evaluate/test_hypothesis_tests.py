@@ -321,3 +321,35 @@ def test_only_scores_of_repeated_folds_have_fewer_degrees_of_freedom(shape):
     folds = shape[1] if len(shape) == 2 and min(shape) > 1 else 0
     found = corrected_resampled_t(A.reshape(shape), B.reshape(shape), n_train=90, n_test=10)
     assert found.df == (11 if not folds else max(folds - 1, 5 if folds == 2 else 0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "df"),
+    [
+        ((2, 5), 4),
+        ((3, 4), 3),
+        ((2, 4), 3),
+        ((5, 2), 5),
+        ((2, 2), 3),
+        ((1, 10), 9),
+        ((10, 1), 9),
+        ((10,), 9),
+        ((1, 2), 1),
+    ],
+)
+def test_folds_of_several_repetitions_have_the_degrees_of_freedom_of_one(shape, df):
+    """Folds - 1, five for halves, and never more than scores - 1; one repetition has scores - 1."""
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=shape), rng.normal(size=shape)
+    found = corrected_resampled_t(a, b, n_train=9, n_test=1)
+    assert found.df == df and found.p_value == pytest.approx(2 * stats.t.sf(abs(found.statistic), df))
+
+
+def test_a_first_difference_of_nothing_or_without_variation_decides_as_its_limit():
+    level = np.full((5, 2), 0.75)
+    moving = level + np.array([[0.0, 0.25], [0.125, 0.0], [0.25, 0.0], [0.0, 0.125], [0.125, 0.25]])
+    for alternative, of_zero, of_more in (("two-sided", 1.0, 0.0), ("greater", 0.5, 0.0), ("less", 0.5, 1.0)):
+        assert five_by_two_t(moving, level, alternative=alternative).p_value == pytest.approx(of_zero)
+        assert five_by_two_t(level + 0.125, level, alternative=alternative).p_value == of_more
+        same = five_by_two_t(level, level, alternative=alternative)
+        assert (same.p_value, same.statistic, same.valid) == (1.0, 0.0, False)

@@ -79,3 +79,11 @@ def test_scores_that_differ_by_more_than_rounding_have_a_width():
         low, high = corrected_interval(np.array([1.0, 1.0 + 1e-10]) * size, n_train=1, n_test=1)
         assert low < high
     assert corrected_interval([0.0, 0.0], n_train=1, n_test=1) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "ends"), [((0.0, np.inf), (0.0, np.inf)), ((-np.inf, 1.0), (-np.inf, 1.0)), ((0.0, 1.0), (0.0, 1.0))]
+)
+def test_an_interval_wider_than_all_numbers_ends_at_the_bounds_without_a_warning(bounds, ends):
+    with np.errstate(all="raise", under="ignore"):
+        assert score_interval(0.5, 1e6, 2.0, bounds) == ends

@@ -10,6 +10,7 @@ from sklearn import metrics as reference
 
 from assay.base import DataError, UsageError
 from assay.evaluate import METRICS, Evidence, confusion_matrix, default_metrics, get_metric, score_many
+from assay.evaluate.metrics import _lookup
 
 RNG = np.random.default_rng(0)
 N = 157
@@ -399,3 +400,37 @@ def test_cells_of_the_confusion_matrix_are_numbered_row_by_row(classes):
     assert evidence.confusion_codes.tolist() == (y * size + labels).tolist()
     table = np.bincount(evidence.confusion_codes, minlength=size**2).reshape(size, size)
     assert table[:classes, :classes].tolist() == evidence.confusion.tolist()
+
+
+@pytest.mark.parametrize("name", ["accuracy", "f1", "mcc"])
+def test_labels_that_are_not_one_per_row_are_refused_in_one_sentence(name):
+    y = np.array([0, 1, 1])
+    for wrong in (np.eye(2)[y], np.eye(2, dtype=int)[y], y[:, None], np.zeros((3, 0))):
+        with pytest.raises(DataError, match="labels must be one label per row; got an array of shape"):
+            get_metric(name).score(y, wrong)
+    with pytest.raises(DataError, match="y must be one label per row"):
+        get_metric(name).score(y[:, None], y)
+    with pytest.raises(DataError, match="one row for each of 3; got one value"):
+        get_metric(name).score(y, 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "codes"),
+    [
+        ([0, 2, 1], [0, 1, 2], [0, 2, 1]),
+        ([0, 0], [0], [0, 0]),
+        ([1], [0], None),
+        ([2], [0, 1], None),
+        ([-1], [0, 1], None),
+        ([2, 0], [0, 2], [1, 0]),
+        ([1], [0, 2], None),
+        ([1, 2], [1, 2], [0, 1]),
+        ([0], [1, 2], None),
+        ([1, 0], [1, 0], [0, 1]),
+        (["b", "a"], ["a", "b"], [1, 0]),
+        (["c"], ["a", "b"], None),
+    ],
+)
+def test_a_label_is_looked_up_among_the_classes_whatever_they_are(labels, classes, codes):
+    found = _lookup(np.array(labels), np.array(classes))
+    assert (None if found is None else found.tolist()) == codes

@@ -156,3 +156,20 @@ def test_no_difference_has_no_distance():
     counts[:, 2] = 0.0  # an entry that nobody ever has
     none = hotelling_t2(counts, np.column_stack([B[:, :2], counts[:, 2]]))
     assert none.statistic == pytest.approx(hotelling_t2(A[:, :2], B[:, :2]).statistic) and none.df == (2, 10)
+
+
+@pytest.mark.parametrize(("count", "root"), [(2, 1.0), (3, 2.0), (4, np.sqrt(77 / 13))])
+def test_the_effect_is_one_less_the_root_of_lambda(count, root):
+    """Rao's t = sqrt((p^2 q^2 - 4) / (p^2 + q^2 - 5)) for p = 3 entries and q = 1, 2 and 3 degrees of freedom."""
+    found = manova(*GROUPS[:count])
+    assert found.effect == pytest.approx(1 - found.statistic ** (1 / root)) and 0 < found.effect < 1
+
+
+def test_a_distance_below_one_has_its_p_value_and_interval_too():
+    near = A - (A - B).mean(axis=0) + np.array([0.15, -0.15, 0.06])
+    found = hotelling_t2(near, B)
+    assert 0 < found.statistic < 1
+    assert found.p_value == pytest.approx(stats.f.sf(9 / (3 * 11) * found.statistic, 3, 9)) and found.p_value < 1
+    assert found.interval[0] == 0 < found.effect < found.interval[1]
+    upper = stats.ncf.cdf(9 / (3 * 11) * found.statistic, 3, 9, 12 * found.interval[1])
+    assert upper == pytest.approx(0.025, abs=1e-6)

@@ -91,3 +91,9 @@ def test_squares_of_values_that_share_their_leading_digits_are_exact(offset):
     between = sum(len(group) * (mean - grand) ** 2 for group, mean in zip(exact, means))
     within = sum((value - mean) ** 2 for group, mean in zip(exact, means) for value in group)
     assert one_way_squares(groups) == pytest.approx((float(between), float(within)), rel=1e-14)
+
+
+def test_the_least_and_the_largest_of_numbers_keep_their_last_bit():
+    least = 5e-324
+    assert mean([least, least]) == least and mean([3 * least]) == 3 * least
+    assert mean([1e150, 3e150]) == 2e150 and mean([1e308, 1.5e308]) == 1.25e308

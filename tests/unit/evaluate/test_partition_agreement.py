@@ -81,3 +81,14 @@ def test_one_row_agrees_with_itself_and_none_is_refused():
     assert cluster_agreement([3], ["a"]).counts == [[1]]
     with pytest.raises(DataError, match="one label per row"):
         cluster_agreement([], [])
+
+
+def test_labels_stand_in_their_own_order_and_may_be_of_several_kinds():
+    """Numbers by size, and not as words; what is no number, as words."""
+    kinds = np.array([1, "a", None, "a"], dtype=object)
+    found = cluster_agreement([10, 9, 10, 100], kinds)
+    assert found.first == ["9", "10", "100"] and found.second == ["1", "None", "a"]
+    assert found.counts == [[0, 0, 1], [1, 1, 0], [0, 0, 1]]
+    turned = cluster_agreement(kinds, [10, 9, 10, 100])
+    assert turned.second == found.first and turned.counts == np.transpose(found.counts).tolist()
+    assert turned.adjusted_rand == found.adjusted_rand

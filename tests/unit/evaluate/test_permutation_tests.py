@@ -186,3 +186,13 @@ def test_the_interval_of_all_subsets_is_hartigans():
         one_sided = permutation_test(d, np.zeros(5), alpha=k / 32, alternative="greater")
         assert one_sided.interval == pytest.approx((means[k - 2], np.inf))
     assert permutation_test(d, np.zeros(5), alpha=2 / 32).interval == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("metric", ["mse", "mae", "rmse"])
+def test_predictions_in_a_column_are_those_in_a_row(metric):
+    y, guess = np.array([1.0, 2.0, 4.0, 4.5, 7.0]), np.array([1.5, 2.0, 5.0, 2.0, 6.0])
+    row, column = (permutation_test(y, given, kind="labels", metric=metric) for given in (guess, guess[:, None]))
+    assert (column.statistic, column.p_value) == pytest.approx((row.statistic, row.p_value))
+    assert column.details["chance"] == pytest.approx(row.details["chance"])
+    with pytest.raises(DataError, match="one label per row"):
+        permutation_test([0, 1, 1], np.eye(2)[[0, 1, 1]], kind="labels")

@@ -145,3 +145,10 @@ def test_six_pairs_reach_from_their_least_to_their_largest_difference():
     assert wilcoxon(d, np.zeros(6)).interval == (-0.1, 0.4)
     assert wilcoxon(d, np.zeros(6), alpha=0.1).interval == pytest.approx((0.025, 0.325))
     assert wilcoxon(d[:5], np.zeros(5)).interval == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_scores_of_nothing_differ_in_no_pair(alternative):
+    nothing = wilcoxon(np.zeros(3), np.zeros(3), alternative=alternative)
+    assert nothing.p_value == 1.0 and nothing.interval == (-np.inf, np.inf)
+    assert nothing.details == {"pairs": 0, "zero_differences": 3, "exact": True}

@@ -126,3 +126,8 @@ def test_shares_from_none_to_all_may_be_expected():
     for wrong in (-0.01, 1.01, np.nan):
         with pytest.raises(ParameterError, match="between 0 and 1"):
             sample_size_for_width(0.1, expected=wrong)
+
+
+def test_values_without_spread_have_an_interval_without_width():
+    assert normal_interval([1.5, 2.5], sd=0.0) == normal_interval([2.0, 2.0]) == t_interval([2.0, 2.0]) == (2.0, 2.0)
+    assert normal_interval([2.0], sd=0.0, alternative="greater") == (2.0, np.inf)

@@ -205,3 +205,18 @@ def test_few_rows_of_a_class_are_left_out_one_by_one(few, turned, name):
             assert np.isnan(found[row])
         else:
             assert found[row] == pytest.approx(metric.of(rows_of(evidence, kept)))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_joint_cells_of_learners_with_different_classes_stay_apart(turned):
+    """The first names five classes, the second two; each row is right by exactly one of them."""
+    y = np.repeat([0, 1], [90, 10])
+    wide = np.where(np.arange(100) % 3 == 0, 4 - y, y)
+    narrow = np.where(wide == y, 1 - y, y)
+    given = [narrow, wide] if turned else [wide, narrow]
+    routes = [route_for(get_metric("accuracy"), Evidence(y, labels=labels), side) for side, labels in enumerate(given)]
+    drawn = draw_all(routes, 100, STREAM, 2000, 1)
+    assert drawn[0] + drawn[1] == pytest.approx(np.ones(2000))
+    for values, route in zip(drawn, routes):
+        assert values.mean() == pytest.approx(route.estimate, abs=0.006)
+        assert values.std() == pytest.approx(np.sqrt(0.34 * 0.66 / 100), rel=0.1)

@@ -199,3 +199,10 @@ def test_without_positives_the_most_general_boxes_are_the_gaps():
     assert space.specific is None
     assert [(b.low[0], b.high[0]) for b in space.general] == [(-np.inf, 0.0), (0.0, 1.0), (1.0, np.inf)]
     assert space.classify([[0.5], [1.0]]).tolist() == [0, -1]
+
+
+def test_one_interval_of_a_union_is_an_interval():
+    points = np.arange(4.0)[:, None]
+    one = shatters(points, "union of intervals", n_intervals=1, count=True).labellings
+    assert one == shatters(points, "interval", count=True).labellings == 11
+    assert [shatters(points[:n], "union of intervals", n_intervals=1).shattered for n in (2, 3)] == [True, False]

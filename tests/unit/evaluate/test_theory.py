@@ -19,6 +19,7 @@ from assay.evaluate import (
     support_vector_bound,
     vc_dimension,
 )
+from assay.evaluate.theory import _log_growth
 
 CLASSES = [
     ("rectangle", {}),
@@ -236,3 +237,17 @@ def test_a_precision_must_be_a_positive_number(epsilon):
         hoeffding_bound(10, epsilon)
     with pytest.raises(ParameterError, match="must be a positive number"):
         hoeffding_sample_size(epsilon, 0.05)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 1.0), (3.0, 5.0), (-8.0, -6.0)])
+def test_only_the_width_of_the_range_counts(lower, upper):
+    ends = {"lower": lower, "upper": upper}
+    assert hoeffding_bound(100, 0.2, **ends) == pytest.approx(hoeffding_bound(100, 0.1))
+    assert hoeffding_epsilon(100, 0.05, **ends) == pytest.approx(2 * hoeffding_epsilon(100, 0.05))
+    assert hoeffding_sample_size(0.2, 0.05, **ends) == hoeffding_sample_size(0.1, 0.05)
+
+
+def test_the_logarithm_of_sauers_bound_is_that_of_the_whole_number():
+    for n in range(12):
+        for dimension in range(7):
+            assert _log_growth(n, dimension) == pytest.approx(math.log(growth_bound(n, dimension)), abs=1e-12)

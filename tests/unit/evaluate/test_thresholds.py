@@ -145,3 +145,12 @@ def test_drawing():
 def test_bad_input_gets_one_sentence(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("name", [*LABEL_METRICS, "f1_macro", "precision_macro"])
+@pytest.mark.parametrize("y", [[0, 1, 0, 0], [1, 1, 0, 1], [0, 1]])
+def test_a_class_of_one_row_counts_at_every_threshold(name, y):
+    scores = np.arange(len(y), dtype=float)
+    curve = threshold_curve(y, scores, metrics=[name])
+    wanted = [get_metric(name).score(y, (threshold <= scores).astype(int)) for threshold in curve.thresholds]
+    assert curve[name] == pytest.approx(np.nan_to_num(wanted), abs=1e-12) and len(wanted) == len(y) + 1

@@ -37,6 +37,19 @@ def test_lines_through_the_means_of_folds(columns):
     np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("count", [4095, 4096, 4097, 9000])
+def test_lines_of_more_rows_than_one_thread_takes_at_once(count):
+    """Values of the other lists on either side stay what they are."""
+    rng = np.random.default_rng(count)
+    cells, rows = rng.normal(size=(9000, 3)), rng.permutation(9000)[:count]
+    means, slopes = rng.normal(size=(3, 4)), rng.normal(size=(3, 3))
+    lists = [np.arange(5), rows, np.arange(7)]
+    wanted = [m[-1] + (cells[part] - m[:-1]) @ b for part, m, b in zip(lists, means, slopes, strict=True)]
+    for threads in (1, 2):
+        found = _kernels.fold_lines(cells, row_lists(lists), means, slopes, threads)
+        np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-12, atol=1e-12)
+
+
 def test_two_lists_are_complementary_if_each_row_stands_once_in_one_of_them():
     def said(train, test, n_rows=6):
         lists = [row_lists([np.array(part, dtype=np.int64)]) for part in (train, test)]

@@ -175,3 +175,60 @@ def test_the_kernel_refuses_what_does_not_fit(change, rule):
     given |= {"gradient": None, "hessian": None, "threads": 1}
     with pytest.raises(ValueError, match=rule):
         _kernels.loss_gradient(**{**given, **change})
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "raw", "expected"),
+    [
+        # value, gradient and Hessian where the pieces of a loss meet
+        ("hinge", 1, 1.0, (0.0, 0.0, 0.0)),
+        ("hinge", 0, -1.0, (0.0, 0.0, 0.0)),
+        ("hinge", 1, 0.5, (0.5, -1.0, 0.0)),
+        ("squared_hinge", 1, 1.0, (0.0, 0.0, 0.0)),
+        ("squared_hinge", 0, 0.5, (2.25, 3.0, 2.0)),
+        ("modified_huber", 1, 1.0, (0.0, 0.0, 0.0)),
+        ("modified_huber", 1, -1.0, (4.0, -4.0, 2.0)),
+        ("modified_huber", 1, -2.0, (8.0, -4.0, 0.0)),
+        ("squared_margin", 0, 0.5, (1.125, 1.5, 1.0)),
+        ("exponential", 1, 0.0, (1.0, -1.0, 1.0)),
+        ("log_loss", 1, 0.0, (np.log(2.0), -0.5, 0.25)),
+        ("absolute_error", 2.0, 2.0, (0.0, 0.0, 0.0)),
+        ("mape", 2.0, 2.0, (0.0, 0.0, 0.0)),
+        ("mape", -2.0, 1.0, (1.5, 0.5, 0.0)),
+        ("quantile", 2.0, 2.0, (0.0, 0.0, 0.0)),
+        ("huber", 2.0, 3.0, (0.5, 1.0, 1.0)),
+        ("huber", 2.0, 1.0, (0.5, -1.0, 1.0)),
+        ("huber", 2.0, 4.0, (1.5, 1.0, 0.0)),
+        ("msle", 0.0, 0.0, (0.0, 0.0, 2.0)),
+        ("msle", np.e - 1, 0.0, (1.0, -2.0, 4.0)),
+        ("poisson", 0.0, 0.0, (1.0, 1.0, 1.0)),
+        ("tweedie", 0.0, 0.0, (2.0, 1.0, 0.5)),
+        ("negative_binomial", 0.0, 0.0, (np.log(2.0), 0.5, 0.25)),
+        ("gamma", 1.0, 0.0, (0.0, 0.0, 1.0)),
+        ("inverse_gaussian", 2.0, 0.0, (0.25, -1.0, 3.0)),
+    ],
+)
+def test_values_where_the_pieces_of_a_loss_meet(name, y, raw, expected):
+    value, gradient, hessian = LOSSES[name].derivatives(np.array([float(y)]), np.array([[raw]]))
+    assert (value, gradient[0, 0], hessian[0, 0]) == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", MARGINS)
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_each_class_is_judged_by_its_own_score(name, outputs):
+    """Of several classes a margin loss is the sum over them, one against the rest; log loss is that of the softmax."""
+    loss, scores = LOSSES[name], np.array([[0.25, -1.5, 2.0]])[:, :outputs]
+    for own in range(max(2, outputs)):
+        value, gradient, _ = loss.derivatives(np.array([float(own)]), scores)
+        alone = [
+            loss.derivatives(np.array([float(own == k if outputs > 1 else own)]), scores[:, [k]])
+            for k in range(outputs)
+        ]
+        if name == "log_loss" and outputs > 1:
+            shares = special.softmax(scores[0])
+            assert value == pytest.approx(-np.log(shares[own])) and gradient[0] == pytest.approx(
+                shares - np.eye(3)[own]
+            )
+        else:
+            assert value == pytest.approx(sum(part[0] for part in alone))
+            assert gradient[0] == pytest.approx([part[1][0, 0] for part in alone])

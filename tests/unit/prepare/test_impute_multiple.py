@@ -378,3 +378,115 @@ def test_pooled_intervals_cover_at_the_nominal_rate(n):
     multiple, simple = _coverage(1000, n, 2)
     assert 0.93 <= multiple <= 0.97
     assert simple < 0.85
+
+
+@pytest.mark.parametrize("donors", [1, 2, 3, 7, 400])
+def test_expected_values_by_matching_are_means_of_the_nearest_donors(donors):
+    """One predictor: the nearest prediction is the nearest x; donors of one x count as their mean, one by one."""
+    rng = np.random.default_rng(11)
+    x = rng.integers(0, 12, 80).astype(float)
+    y = 3.0 * x + rng.normal(size=80)
+    at = np.array([-2.0, 0.0, 0.3, 2.25, 5.0, 6.8, 10.6, 11.0, 40.0])
+    X = np.column_stack([np.append(x, at), np.append(y, np.full(at.size, np.nan))])
+    settings = {"sample_posterior": False, "method": "pmm", "max_iter": 1, "n_donors": donors}
+    means = {level: y[x == level].mean() for level in np.unique(x)}
+    nearest = [x[np.argsort(np.abs(x - place), kind="stable")[:donors]] for place in at]
+    expected = [np.mean([means[level] for level in chosen]) for chosen in nearest]
+    imputer = ImputeMultiple(**settings).fit(X)
+    np.testing.assert_allclose(imputer.imputed_[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(imputer.transform(X)[80:, 1], expected, rtol=1e-9)
+
+
+def test_donors_whose_predictions_agree_in_seven_digits_are_still_told_apart():
+    rng = np.random.default_rng(12)
+    x = np.repeat([0.0, 1.0], 30) + 1e-9 * np.tile(np.arange(30), 2)
+    X = np.column_stack([x, x])[rng.permutation(60)]
+    holed = np.vstack([X, X])
+    holed[60:, 1] = np.nan
+    done = ImputeMultiple(sample_posterior=False, method="pmm", n_donors=1, max_iter=1).fit(holed).transform(holed)
+    np.testing.assert_allclose(done[60:, 1], X[:, 1], rtol=0, atol=1e-11)
+
+
+def test_a_column_that_does_not_vary_where_another_is_seen_says_nothing_about_it():
+    """Nor does one that is the sum of two others add anything to them."""
+    rng = np.random.default_rng(13)
+    a, b = rng.normal(size=(2, 60))
+    y = 2.0 + a - 3.0 * b + 0.1 * rng.normal(size=60)
+    silent = np.where(np.arange(60) < 40, 5.0, rng.normal(size=60))
+    for place in range(4):
+        for beside in ([silent], [silent, a + b]):
+            columns = [a, b, *beside]
+            columns.insert(place, np.where(np.arange(60) < 40, y, np.nan))
+            found = ImputeMultiple(sample_posterior=False, method="norm", max_iter=1).fit(np.column_stack(columns))
+            line = LeastSquares().fit(np.column_stack([a, b])[:40], y[:40])
+            expected = line.predict(np.column_stack([a, b])[40:])
+            np.testing.assert_allclose(found.imputed_[0], expected, atol=1e-3)
+
+
+def test_three_labels_are_drawn_by_the_normal_posterior_of_all_their_coefficients():
+    """As of two: the mode, and around it the inverse of the Hessian with the blocks between the labels."""
+    x = np.array([-1.6, -1.1, -0.7, -0.2, 0.1, 0.4, -0.4, 0.6, 0.9, 1.3, 1.7, 0.2])
+    codes, at = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), np.array([-0.9, 0.3, 1.2])
+    labels = [*np.array(["a", "b", "c"])[codes], None, None, None]
+    frame = pl.DataFrame({"x": np.append(x, at), "label": labels})
+    whole = np.append(x, at)
+    z = np.column_stack([(whole - whole.mean()) / whole.std(), np.ones(15)])
+    precision = np.tile([0.16, 0.01], 2)
+
+    def shares(b, rows):
+        scores = np.column_stack([np.zeros(len(rows)), rows @ np.reshape(b, (2, 2)).T])
+        return np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+    def cost(b):
+        return -np.log(shares(b, z[:12])[np.arange(12), codes]).sum() + 0.5 * precision @ b**2
+
+    mode = optimize.minimize(cost, np.zeros(4), tol=1e-10).x
+    p = shares(mode, z[:12])[:, 1:]
+    blocks = [[z[:12].T @ (z[:12] * (p[:, i] * ((i == j) - p[:, j]))[:, None]) for j in (0, 1)] for i in (0, 1)]
+    covariance = np.linalg.inv(np.block(blocks) + np.diag(precision))
+    drawn = np.random.default_rng(0).multivariate_normal(mode, covariance, 4000)
+    expected = np.mean([shares(b, z[12:]) for b in drawn], axis=0)
+    found = ImputeMultiple(random_state=0, n_imputations=2500, max_iter=1).fit(frame).imputed_
+    for k in range(3):
+        np.testing.assert_allclose((found == k).mean(axis=0), expected[:, k], atol=0.03)
+    likeliest = ImputeMultiple(sample_posterior=False, max_iter=1).fit(frame).transform(frame)["label"].to_list()[12:]
+    assert likeliest == [str("abc"[k]) for k in shares(mode, z[12:]).argmax(axis=1)]
+
+
+def _expected_chain(X, method, sweeps, donors, ridge=1e-5):
+    """Chained equations of numbers without draws, as their definition has them; also the means of each sweep."""
+    gone, done, means = np.isnan(X), np.where(np.isnan(X), np.nanmean(X, axis=0), X), []
+    centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+    order = [j for j in np.argsort(gone.sum(axis=0), kind="stable") if gone[:, j].any()]
+    for _ in range(sweeps):
+        for j in order:
+            seen, others = ~gone[:, j], np.arange(X.shape[1]) != j
+            if method == "tree":
+                tree = CartRegressor(min_samples_leaf=donors, min_samples_split=2 * donors)
+                done[~seen, j] = tree.fit(done[seen][:, others], X[seen, j]).predict(done[~seen][:, others])
+                continue
+            z = (done - centre) / scale
+            a, b = z[seen][:, others], z[seen, j]
+            middle, level = a.mean(axis=0), b.mean()
+            gram = (a - middle).T @ (a - middle)
+            slope = np.linalg.solve(gram + ridge * np.diag(np.diag(gram)), (a - middle).T @ (b - level))
+            said = level + (z[:, others] - middle) @ slope
+            if method == "norm":
+                done[~seen, j] = centre[j] + scale[j] * said[~seen]
+            else:
+                near = np.argsort(np.abs(said[~seen][:, None] - said[seen]), axis=1, kind="stable")[:, :donors]
+                done[~seen, j] = X[seen, j][near].mean(axis=1)
+        means.append([done[gone[:, j], j].mean() if gone[:, j].any() else np.nan for j in range(X.shape[1])])
+    return done, np.array(means)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.6])
+@pytest.mark.parametrize(("method", "donors"), [("norm", 5), ("pmm", 4), ("tree", 6)])
+def test_chains_without_draws_follow_their_definition_sweep_by_sweep(method, donors, share):
+    X, holed = correlated(n=150, d=4, share=share, seed=5)
+    holed[:, 1] = X[:, 1]
+    settings = {"sample_posterior": False, "method": method, "initial": "mean", "n_donors": donors, "max_iter": 4}
+    imputer = ImputeMultiple(**settings, trace=True).fit(holed)
+    expected, means = _expected_chain(holed, method, 4, donors)
+    np.testing.assert_allclose(imputer.imputed_[0], expected[np.isnan(holed)], rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(imputer.chains_["mean"][0], means, rtol=1e-6, atol=1e-7)

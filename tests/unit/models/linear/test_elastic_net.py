@@ -334,3 +334,21 @@ def test_rows_without_weight_and_far_from_the_others_leave_the_answer_alone():
     model = Lasso(alpha=0.05).fit(X, y)
     far = Lasso(alpha=0.05).fit(strange, np.append(y, np.zeros(6)), weights)
     assert abs(objective_of(far, X, y) - objective_of(model, X, y)) <= max(far.dual_gap_, model.dual_gap_)
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "correlation", "tol", "most"),
+    [
+        (table, (40, 90), 0.5, 1e-4, 245),
+        (table, (40, 90), 0.5, 1e-10, 360),
+        (table, (60, 20), 0.5, 1e-10, 205),
+        (table, (80, 60), 3.0, 1e-10, 300),
+        (dense_table, (500, 240), 0.0, 1e-4, 330),
+        (dense_table, (500, 240), 0.99, 1e-4, 610),
+    ],
+)
+def test_a_path_of_sixty_penalties_needs_few_sweeps(route, make, shape, correlation, tol, most):
+    """What spares sweeps (going on where the path led, extrapolation, exact steps) shows in their number alone; a
+    fifth more than there were leaves room for other roundings."""
+    path = lasso_path(*make(*shape, correlation=correlation), alphas=60, tol=tol)
+    assert path.n_iter.sum() <= most and path.n_iter.max() <= 25

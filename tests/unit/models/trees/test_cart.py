@@ -72,6 +72,23 @@ def test_regressor_grows_the_tree_of_scikit_learn(criterion, leaf, depth):
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_columns_with_and_without_repeated_values_stand_side_by_side(turned):
+    """Same nodes as scikit-learn where some columns hold every value once and others few values often."""
+    X = distinct(400, 4)
+    X[:, [1, 3]] = np.floor(X[:, [1, 3]])
+    X = X[:, ::-1] if turned else X
+    y = np.sin(X[:, 0]) + X[:, 1] - X[:, 2] + np.random.default_rng(9).normal(size=400)
+    weights = np.random.default_rng(2).integers(1, 1000, 400) / 64
+    for ours, theirs, target in (
+        (CartRegressor, DecisionTreeRegressor, y),
+        (CartClassifier, DecisionTreeClassifier, (y > np.median(y)).astype(int)),
+    ):
+        parameters = {"min_samples_leaf": 6, "max_depth": 6}
+        tree = ours(**parameters).fit(X, target, sample_weight=weights)
+        same_tree(tree.tree_, theirs(**parameters, random_state=0).fit(X, target, sample_weight=weights))
+
+
 def test_several_outputs_grow_the_tree_of_scikit_learn():
     """Same nodes as DecisionTreeRegressor with a target of two columns."""
     X = distinct(400, 4)
