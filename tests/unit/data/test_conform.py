@@ -154,8 +154,4 @@ def test_pieces_of_plain_text_are_small_and_others_as_large_as_ever(tmp_path, mo
     assert len(whole) == 1 and pl.concat([piece.frame for piece in pieces]).equals(whole[0].frame)
     assert np.concatenate([piece.rows for piece in pieces]).tolist() == list(range(1, 2001))
     sizes = [piece.frame.height for piece in pieces]
-    if odd is None:
-        assert max(sizes) < 150
-    elif odd < 1000:
-        assert sizes[0] < 150 or odd == 0
-        assert max(sizes) > 400
+    assert (sizes[0] < 150) == (odd != 0) and (max(sizes) > 400) == (odd in (0, 700))
