@@ -205,6 +205,21 @@ TEST("donors are sorted by prediction, also where they agree as floats") {
     CHECK(donors.sums.size() == donors.values.size() + 1);
 }
 
+TEST("of many donors those at the ends of the order are kept, and evenly spaced ones between") {
+    const index_t n = 2 * kept_donors + 7;
+    std::vector<double> cells;
+    for (index_t i = 0; i < n; ++i) cells.push_back(static_cast<double>(i)), cells.push_back(static_cast<double>(i));
+    const Chains chains = chains_of(cells, n, {0, 0}, {1, 1}, {5}, ChainOptions{});
+    const std::vector<double>& values = chains.fitted.donor_values;
+    CHECK(static_cast<index_t>(values.size()) == 2 * kept_donors && chains.fitted.donor_offsets[1] == kept_donors);
+    const index_t end = kept_donors / 6;
+    for (index_t k = 0; k < kept_donors; ++k) {
+        if (k < end) CHECK(values[k] == static_cast<double>(k));
+        if (k >= kept_donors - end) CHECK(values[k] == static_cast<double>(n - kept_donors + k));
+        if (k > 0) CHECK(values[k] > values[k - 1] && values[k] <= values[k - 1] + 3);
+    }
+}
+
 TEST("matching takes the nearest donors, and ties are equally likely") {
     Design design;
     design.n_categories = {0, 0};

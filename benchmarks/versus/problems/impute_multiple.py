@@ -35,7 +35,8 @@ def _five_tables(data: Any) -> np.ndarray:
     tables = imputer.fit_transform_all(data[2])
     for other in tables[1:]:
         tables[0] += other
-    return tables[0] / len(tables)
+    tables[0] /= len(tables)
+    return tables[0]
 
 
 def _scikit_learn(data: Any) -> np.ndarray:

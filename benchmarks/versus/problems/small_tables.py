@@ -22,6 +22,8 @@ FEWER_CALLS = {
 SEED = {"random_state": 0}
 SHAPES = ((150, 4), (500, 10), (1500, 20))
 PENALTIES = (0.1, 1.0, 10.0)
+EVERY = "every column"
+"""As `columns`: ours codes columns of numbers only where they are named."""
 
 # id: kind of target, our class and options, scikit-learn's class and options. Where the two stop differently, both get
 # the same number of epochs or rounds; regression by descent gets the same steps too.
@@ -99,6 +101,14 @@ TWINS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
     "scale": ("none", "prepare.Scale", {}, "preprocessing.StandardScaler", {}),
     "polynomial": ("none", "prepare.Polynomial", {}, "preprocessing.PolynomialFeatures", {"include_bias": False}),
     "discretise": ("none", "prepare.Discretise", {}, "preprocessing.KBinsDiscretizer", {"encode": "ordinal"}),
+    "one-hot": (
+        "levels",
+        "prepare.OneHot",
+        {"columns": EVERY},
+        "preprocessing.OneHotEncoder",
+        {"sparse_output": False, "handle_unknown": "ignore"},
+    ),
+    "ordinal-code": ("levels", "prepare.OrdinalCode", {"columns": EVERY}, "preprocessing.OrdinalEncoder", {}),
     "impute-simple": ("holes", "prepare.ImputeSimple", {}, "impute.SimpleImputer", {}),
     "impute-knn": ("holes", "prepare.ImputeKNN", {}, "impute.KNNImputer", {}),
     "select-filter": (
@@ -254,10 +264,11 @@ def _calls(
         X, y = data
         room, _, name = path.rpartition(".")
         learner = getattr(importlib.import_module(f"{module}.{room}"), name)
+        given = {key: list(range(X.shape[1])) if value == EVERY else value for key, value in options.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for _ in range(calls):
-                model = learner(**options).fit(X, y)
+                model = learner(**given).fit(X, y)
                 said = _said(model, X, questions)
         return said
 

@@ -100,6 +100,14 @@ struct DonorPlaces {
     double *predictions, *values;
 };
 
+// The number in the order of prediction of the k-th donor that is kept.
+index_t kept_donor(index_t k, index_t most, index_t count) {
+    const index_t end = most / 6;
+    if (most == count || k < end) return k;
+    if (k >= most - end) return count - most + k;
+    return end + (k - end) * (count - 2 * end - 1) / (most - 2 * end - 1);
+}
+
 void place_donors(const std::vector<std::vector<std::int64_t>>& observed, Vector<const std::int32_t> method, index_t chains,
                   FittedChains& to) {
     std::int64_t total = 0;
@@ -369,7 +377,7 @@ private:
         if (problem_.kind(j) == Conditional::matching) {
             const auto count = static_cast<index_t>(donors_.values.size()), most = std::min(count, kept_donors);
             for (index_t k = 0; k < most; ++k) {
-                const index_t from = most == count ? k : k * (count - 1) / (most - 1);
+                const index_t from = kept_donor(k, most, count);
                 places_.predictions[places_.offsets[j] + k] = donors_.predictions[from];
                 places_.values[places_.offsets[j] + k] = donors_.values[from];
             }

@@ -192,19 +192,12 @@ def run_plan(
     if fresh:
         _forget(store_path, tell)
     plan.save(place_for(folder) / "plan.toml")
-    with Store(store_path) as store, progress_bar(quiet) as show, prints_aside():
-        results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show, **how)
-    if results.reused:
-        were = "was" if results.reused == 1 else "were"
-        units = f"{count(results.reused, 'unit')} of work {were}"
-        tell(f"assay: {units} found in {plain(store_path, 200)} and not run again.")
-    for failure in results.failed:
-        tell(f"assay: {failure.error}")
-    for one in results.learners:
-        if one.stopped is not None:
-            tell(f"assay: {one.stopped.words(one.title, plan.design.repetitions)}")
-    with prints_aside():
-        record = results.to_dict() | {"explanation": explain_results(results)}
+    with Store(store_path) as store:
+        with progress_bar(quiet) as show, prints_aside():
+            results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show, **how)
+        _tell_done(results, store_path, tell)
+        with prints_aside():
+            record = results.to_dict() | {"explanation": explain_results(results, store)}
     write_text(folder / "results.json", json_text(record))
     report = write_report(record, folder / "report.html", results.timings)
     if as_json:
@@ -391,6 +384,19 @@ def _tell_plan(plan: Any, tell: Any) -> None:
                 "..", "."
             )
         )
+
+
+def _tell_done(results: Any, store_path: Path, tell: Any) -> None:
+    """What was found instead of being run, who failed and who left the race."""
+    if results.reused:
+        were = "was" if results.reused == 1 else "were"
+        units = f"{count(results.reused, 'unit')} of work {were}"
+        tell(f"assay: {units} found in {plain(store_path, 200)} and not run again.")
+    for failure in results.failed:
+        tell(f"assay: {failure.error}")
+    for one in results.learners:
+        if one.stopped is not None:
+            tell(f"assay: {one.stopped.words(one.title, results.plan.design.repetitions)}")
 
 
 def _tell_replaced(plan: Any, folder: Path, tell: Any) -> None:

@@ -31,6 +31,8 @@ from .read_text import TextStream
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _SNIFF_RECORDS = 50
 _PIECE_BYTES = 1 << 23
+_PLAIN_BYTES = 1 << 21
+"""Of a piece of plain text: its rows are worked on while the next piece is read."""
 _SLOW_ROWS = 20_000
 _LARGE = 1 << 22
 _SAMPLE_BYTES, _SAMPLE_PLACES = 1 << 15, 32
@@ -122,13 +124,16 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
     size, header, first, line, row = 0, dialect.header, True, 1, 1
     limit = max(config.get().max_line_bytes, _PIECE_BYTES)
     wanted = options.wanted
+    plain_text = wanted and not dialect.preamble and "text" not in wanted.values()
+    enough = min(_PLAIN_BYTES, _PIECE_BYTES) if plain_text else _PIECE_BYTES
     for block in itertools.chain(stream.blocks(), [b""]):
         decided[:] = [dialect.decisions[0], stream.decision, dialect.decisions[1]]
         pending.append(block)
         size += len(block)
-        if block and size < _PIECE_BYTES:
+        if block and size < enough:
             continue
         data = b"".join(pending)
+        pending = [data]
         end = len(data) if not block else _last_record_end(data, dialect.separator)
         if end == 0:
             if size > limit:
@@ -143,6 +148,11 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
         if blank < end:
             begin = 0 if not header else min(_first_record_end(data, dialect.separator, blank), end)
             told = None if dialect.preamble else plain_piece(data, begin, end, dialect.separator, dialect.names, wanted)
+            if told is None and enough < _PIECE_BYTES:
+                # How cells of other text are to be read is told from many of them.
+                enough = _PIECE_BYTES
+                if block and size < enough:
+                    continue
             if told is not None:
                 frame, settled, lines = told
             else:

@@ -1,7 +1,8 @@
 """What the recommended learner goes by, for the report: importances, curves and an imitation, on rows it had not seen.
 
 The learner is fitted again on the training rows of the first folds, with its preparation, and asked about the test
-rows of those folds: columns are named as in the table, whatever the preparation makes of them.
+rows of those folds: columns are named as in the table, whatever the preparation makes of them. A store keeps what was
+found, so that the report of a finished run fits nothing.
 """
 
 from __future__ import annotations
@@ -17,19 +18,24 @@ from ..base.randomness import Stream
 from ..base.record import jsonable
 from ..explain import Dependence, Explanation, partial_dependence, permutation_importance, surrogate
 from ..prepare import Chain
+from .ledger import held_digest
 from .model import PreparedModel
 from .plan import Learner, Plan
 from .results import Results
+from .runs import run_id
+from .store import Store, digest
+from .version import code_version
 
 MOST_ROWS, ENOUGH_ROWS, MOST_FITS = 1000, 400, 5
 _SECONDS, _CURVES, _CURVE_ROWS, _REPEATS, _LONGEST_FIT = 4.0, 4, 300, 5, 120.0
 
 
-def explain_results(results: Results) -> dict[str, Any] | None:
+def explain_results(results: Results, store: Store | None = None) -> dict[str, Any] | None:
     """The explanation of the recommended learner as plain data; None where nothing is recommended, or guessing is.
 
     `importance` is an `Explanation`, `dependence` are curves of the columns that count most, `surrogate` is a small
-    tree with its fidelity.
+    tree with its fidelity. In a `store` it is found again where this code explained the same learner on the same folds
+    by the same metric, and kept otherwise.
 
     >>> from assay.data import load_dataset
     >>> from assay.experiment import Plan, run
@@ -42,6 +48,26 @@ def explain_results(results: Results) -> dict[str, Any] | None:
     if chosen is None:
         return None
     learner = next(one for one in plan.learners if one.id == chosen)
+    if store is None:
+        return _explained(results, learner)
+    key = _key(plan, learner)
+    found = store.get([key]).get(key)
+    if found is None:
+        found = _explained(results, learner)
+        store.put([(key, f"{learner.title}, explanation", found)], run_id(plan))
+    # A plan may call the learner by another name than the one that kept it.
+    return found | {"learner": learner.id, "title": learner.title}
+
+
+def _key(plan: Plan, learner: Learner) -> str:
+    """What an explanation depends on: all that the learner's folds do, the metric, and the code that explains."""
+    code = code_version("explain")
+    folds = [plan.unit_key(learner, number, code) for number in range(len(plan.splits))]
+    return digest("explanation", folds, plan.design.folds, plan.metrics[0], held_digest(plan))
+
+
+def _explained(results: Results, learner: Learner) -> dict[str, Any]:
+    plan = results.plan
     stream = Stream.of(plan.random_state).child(1 << 30)
     found: dict[str, Any] = {"learner": learner.id, "title": learner.title, "notes": []}
     with warnings.catch_warnings():

@@ -1,12 +1,13 @@
 """The store: one SQLite row per finished unit of work, so that a killed run goes on where it stopped.
 
-A unit is one learner on one fold (or on all rows, for its view). Its key is the hash of everything its result depends
-on: data, target, the columns used and their roles, preparation, learner and parameters, row numbers of the fold, seed
-and code version; not the metrics, the number of jobs or the order of the work. A value is JSON text and, beside it,
-arrays as safetensors: the predictions of the rows left out, from which any metric follows without a fit. Every row
-carries a digest of all that it holds; a row whose digest does not agree is work not done. The journal is SQLite's
-write-ahead log with full synchronisation: a commit that returned survives a killed process and a power cut, and a
-half-written one is rolled back when the file is opened again.
+A unit is one learner on one fold (or on all rows, for its view), or what the report says of the recommended one. Its
+key is the hash of everything its result depends on: data, target, the columns used and their roles, preparation,
+learner and parameters, row numbers of the fold, seed and code version; not the metrics, the number of jobs or the order
+of the work (an explanation depends on the metric that decides). A value is JSON text and, beside it, arrays as
+safetensors: the predictions of the rows left out, from which any metric follows without a fit. Every row carries a
+digest of all that it holds; a row whose digest does not agree is work not done. The journal is SQLite's write-ahead log
+with full synchronisation: a commit that returned survives a killed process and a power cut, and a half-written one is
+rolled back when the file is opened again.
 
 Beside the units stand the runs that asked for them: the plan of each as JSON, the code version, when it began and
 ended, and its results; and the final hold-out parts, which open once. A file of an older schema is brought up to date
@@ -290,11 +291,14 @@ class Store:
                     found[key] = value
         return found
 
-    def put(self, units: Iterable[tuple[str, str, Mapping[str, Any]]]) -> None:
-        """Keep finished units (key, what it is in words, value) in one transaction."""
+    def put(self, units: Iterable[tuple[str, str, Mapping[str, Any]]], run: str | None = None) -> None:
+        """Keep finished units (key, what it is in words, value) in one transaction, and note a run that asks for
+        them."""
         rows = [_encode(key, what, value) for key, what, value in units]
         with self._writing() as connection:
             connection.executemany(_INSERT, rows)
+            if run is not None:
+                connection.executemany(_ASK, ((run, row[0]) for row in rows))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -331,7 +335,7 @@ class Store:
                 "started = excluded.started, rowid = (SELECT max(rowid) + 1 FROM runs)",
                 dict(run),
             )
-            connection.executemany("INSERT OR IGNORE INTO run_units VALUES (?, ?)", ((run["id"], key) for key in keys))
+            connection.executemany(_ASK, ((run["id"], key) for key in keys))
 
     def look(self, plan: str, data: str, target: str, settings: str, began: str, held: str = "") -> None:
         """Note that a plan is scored on rows of a table, all but those of `held` (a digest); the first time counts."""
@@ -533,6 +537,7 @@ def _is_opening(row: tuple[Any, ...]) -> bool:
 
 
 _SELECT = "SELECT key, what, value, arrays, digest FROM units WHERE key = ?"
+_ASK = "INSERT OR IGNORE INTO run_units VALUES (?, ?)"
 _INSERT = "INSERT OR REPLACE INTO units (key, what, value, arrays, digest) VALUES (?, ?, ?, ?, ?)"
 
 

@@ -12,13 +12,14 @@ _PACKAGES = ("base", "numeric", "data", "prepare", "models", "evaluate", "experi
 
 
 @functools.cache
-def code_version() -> str:
-    """sha256 over Assay's sources, its kernels and the versions of the libraries below it."""
+def code_version(*further: str) -> str:
+    """sha256 over Assay's sources that folds come from, those of `further` rooms, its kernels and the libraries below
+    it."""
     home = Path(__file__).resolve().parent.parent
     seen = hashlib.sha256()
     for name in LIBRARIES:
         seen.update(f"{name} {importlib.metadata.version(name)}\n".encode())
-    files = [path for package in _PACKAGES for path in (home / package).rglob("*.py")]
+    files = [path for package in (*_PACKAGES, *further) for path in (home / package).rglob("*.py")]
     for path in [*sorted(files), *sorted(home.glob("_kernels*.so")), *sorted(home.glob("_kernels*.pyd"))]:
         content = path.read_bytes()
         seen.update(f"{path.relative_to(home).as_posix()} {len(content)}\n".encode())

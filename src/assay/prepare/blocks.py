@@ -20,6 +20,7 @@ class BlockStep(TableStep):
         """Name the columns of each block, in place of its column; a name that is taken gets a number."""
         names = list(names)
         kept = [name for name in names if name not in blocks]
+        taken = set(kept)
         self.blocks_, self.names_out_ = {}, []
         for name in names:
             if name not in blocks:
@@ -27,8 +28,9 @@ class BlockStep(TableStep):
                 continue
             self.blocks_[name] = []
             for label in blocks[name]:
-                self.blocks_[name].append(free_name(label, self.names_out_ + kept))
+                self.blocks_[name].append(free_name(label, taken))
                 self.names_out_.append(self.blocks_[name][-1])
+                taken.add(self.names_out_[-1])
         if not self.names_out_:
             raise DataError(
                 type(self).__name__,

@@ -11,6 +11,7 @@ import polars as pl
 
 MISSING_LABEL = "(missing)"
 RARE_LABEL = "(rare)"
+_MANY = 1000
 
 
 def as_text(series: pl.Series) -> pl.Series:
@@ -27,6 +28,45 @@ def as_text(series: pl.Series) -> pl.Series:
             return pl.Series(series.name, texts, dtype=pl.String)
         series = series.cast(pl.Int64)
     return series.cast(pl.String)
+
+
+def counted_labels(cells: np.ndarray) -> tuple[dict[str, int], bool]:
+    """The numbers of a sorted column as labels, written as `as_text` does, how often each is there, and whether cells
+    are missing.
+
+    >>> counted_labels(np.array([1.0, 1.0, 2.5, np.nan]))
+    ({'1': 2, '2.5': 1}, True)
+    """
+    present = cells[: np.searchsorted(cells, np.nan)]
+    starts = np.flatnonzero(np.concatenate([[True], present[1:] != present[:-1]])) if present.size else present[:0]
+    values = present[starts.astype(np.int64)].tolist()
+    counts = np.diff(starts, append=present.size).astype(np.int64).tolist()
+    labels = (str(int(value)) if value == int(value) else repr(value) for value in values)
+    return dict(zip(labels, counts)), present.size < cells.size
+
+
+def label_places(labels: Sequence[str], cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each cell among labels that `counted_labels` wrote, and which cells are none of them (their place is
+    the number of labels).
+
+    >>> places, unseen = label_places(["10", "2.5"], np.array([2.5, np.nan, 10.0]))
+    >>> places.tolist(), unseen.tolist()
+    ([1, 2, 0], [False, True, False])
+    """
+    numbers = np.array([*map(float, labels), np.inf])  # cells are finite or missing
+    order = np.argsort(numbers)
+    numbers = numbers[order]
+    low, high = numbers[0], numbers[-2] if len(labels) else np.inf
+    if cells.size > _MANY and high - low < _MANY and (numbers[:-1] == np.floor(numbers[:-1])).all():
+        # Whole numbers near each other are looked up where a search would take as many steps as there are bits.
+        table = np.full(int(high - low) + 1, len(labels))
+        table[(numbers[:-1] - low).astype(np.int64)] = np.arange(len(labels))
+        at = table[(np.fmin(np.fmax(cells, low), high) - low).astype(np.int64)]
+    else:
+        at = np.minimum(np.searchsorted(numbers, cells), len(labels))  # NaN stands behind infinity
+    unseen = numbers[at] != cells
+    at[unseen] = len(labels)
+    return order[at], unseen
 
 
 def from_text(series: pl.Series, kind: str) -> pl.Series:

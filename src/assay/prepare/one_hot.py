@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Choice, DataError, Integer, Nothing, Real, param, plain
 from .blocks import BlockStep
-from .encode import RARE_LABEL, Indicators, as_text, from_text
+from .encode import RARE_LABEL, Indicators, as_text, counted_labels, from_text, label_places
 from .step import CellCost, columns_param, is_label, is_value, kind_of, matrix_of
+
+_NONE = -(2**60)
 
 
 class OneHot(BlockStep):
@@ -61,36 +63,61 @@ class OneHot(BlockStep):
     )
     columns: Any = columns_param("Columns to code, by name or position; None for those of text and booleans.")
 
-    def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
-        self.coded_ = self._chosen(frame, is_label if self.columns is None else is_value, "labels")
-        self.kinds_ = {name: kind_of(frame[name]) for name in self.coded_}
-        self.categories_: dict[str, list[str]] = {}
-        self.infrequent_: dict[str, list[str]] = {}
-        self.missing_: dict[str, bool] = {}
-        self.dropped_: dict[str, str | None] = {}
-        for name in self.coded_:
-            self._learn_column(as_text(frame[name]))
-        self._lay_out(frame.columns, {name: self._indicators(name).names for name in self.coded_}, "category")
+    categories_: dict[str, list[str]]
+    infrequent_: dict[str, list[str]]
+    missing_: dict[str, bool]
+    dropped_: dict[str, str | None]
 
-    def _learn_column(self, text: pl.Series) -> None:
-        counts = text.drop_nulls().alias("label").value_counts().rows()
-        labels, seen = [label for label, _ in sorted(counts)], np.array([count for _, count in sorted(counts)])
+    def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
+        coded = self._chosen(frame, is_label if self.columns is None else is_value, "labels")
+        self._begin_codes({name: kind_of(frame[name]) for name in coded})
+        for name in coded:
+            text = as_text(frame[name])
+            counts = text.drop_nulls().alias("label").value_counts().rows()
+            self._learn_column(name, dict(counts), text.null_count() > 0, text.len())
+        self._lay_out(frame.columns, {name: self._indicators(name).names for name in coded}, "category")
+
+    def _by_cells(self) -> bool:
+        return True
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        places = self._asked_cells()
+        self._begin_codes(dict.fromkeys(places, "number"))
+        columns = np.sort(cells.T, axis=1)  # NaN stands last
+        for name, place in places.items():
+            counts, missing = counted_labels(columns[place])
+            self._learn_column(name, counts, missing, cells.shape[0])
+        self._lay_out(self.names_in_, {name: self._indicators(name).names for name in places}, "category")
+
+    def _begin_codes(self, kinds: dict[str, str]) -> None:
+        self.coded_, self.kinds_ = list(kinds), kinds
+        self.categories_, self.infrequent_, self.missing_, self.dropped_ = {}, {}, {}, {}
+
+    def _learn_column(self, name: str, counts: dict[str, int], missing: bool, n_rows: int) -> None:
+        """Which categories of a column have a column of their own, from how often each of them is there."""
+        labels = sorted(counts)
         rare = np.zeros(len(labels), dtype=bool)
-        if self.min_frequency is not None:
-            share = not isinstance(self.min_frequency, (int, np.integer))
-            rare = seen < self.min_frequency * (text.len() if share else 1)
-        if self.max_categories is not None and len(labels) - rare.sum() + rare.any() > self.max_categories:
-            # As in scikit-learn: of equally frequent categories the later in order are kept.
-            order = np.argsort(seen, kind="stable")
-            rare[order[: len(labels) - (self.max_categories - 1)]] = True
+        if self.min_frequency is not None or self.max_categories is not None:
+            rare = self._rare(np.array([counts[label] for label in labels]), n_rows)
         own = [label for label, few in zip(labels, rare) if not few]
-        missing = text.null_count() > 0
-        width = len(own) + bool(rare.any()) + missing
+        self.infrequent_[name] = [label for label, few in zip(labels, rare) if few]
+        width = len(own) + bool(self.infrequent_[name]) + missing
         dropped = None
         if own and (self.drop == "first" or (self.drop == "if_binary" and width == 2)):
             dropped = own.pop(0)
-        self.categories_[text.name], self.dropped_[text.name], self.missing_[text.name] = own, dropped, missing
-        self.infrequent_[text.name] = [label for label, few in zip(labels, rare) if few]
+        self.categories_[name], self.dropped_[name], self.missing_[name] = own, dropped, missing
+
+    def _rare(self, seen: np.ndarray, n_rows: int) -> np.ndarray:
+        """Which categories share a column, from how often they were seen."""
+        rare = np.zeros(seen.shape, dtype=bool)
+        if self.min_frequency is not None:
+            share = not isinstance(self.min_frequency, (int, np.integer))
+            rare = seen < self.min_frequency * (n_rows if share else 1)
+        if self.max_categories is not None and seen.size - rare.sum() + rare.any() > self.max_categories:
+            # As in scikit-learn: of equally frequent categories the later in order are kept.
+            order = np.argsort(seen, kind="stable")
+            rare[order[: seen.size - (self.max_categories - 1)]] = True
+        return rare
 
     def _indicators(self, name: str) -> Indicators:
         return Indicators(
@@ -104,6 +131,44 @@ class OneHot(BlockStep):
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
         return self._in_blocks(frame, frame.columns, self._coded)
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        ones, columns = np.empty((cells.shape[0], len(self.blocks_)), dtype=np.int64), cells.T.copy()
+        at, passed = 0, []
+        for place, name in enumerate(self.names_in_):
+            if name not in self.blocks_:
+                passed.append((at, place))
+                at += 1
+                continue
+            spots, unseen = self._spots(name, columns[place])
+            if self.handle_unknown == "error" and unseen.any():  # which the sentence about a column of a frame tells
+                return self._close(self._apply(self._open(cells, reset=False)), cells)
+            spots += at
+            ones[:, place - len(passed)] = spots
+            at += len(self.blocks_[name])
+        coded = np.zeros((cells.shape[0], at))
+        for to, place in passed:
+            coded[:, to] = columns[place]
+        # Row by row, as the table lies in memory; where no column stands for a cell the place is below 0.
+        ones += np.arange(0, coded.size, at)[:, None]
+        coded.reshape(-1)[ones if (ones >= 0).all() else ones[ones >= 0]] = 1.0
+        return coded
+
+    def _spots(self, name: str, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which column of its block stands for each cell, one far below 0 where none does, and which cells are no
+        category."""
+        own, rare, dropped = self.categories_[name], self.infrequent_[name], self.dropped_[name]
+        labels = [*own, *rare, *([] if dropped is None else [dropped])]
+        spot_of = [*range(len(own)), *[len(own)] * len(rare), *([] if dropped is None else [_NONE]), _NONE]
+        places, unseen = label_places(labels, column)
+        if self.handle_unknown == "infrequent" and rare:
+            spot_of[-1] = len(own)
+        spots = np.array(spot_of)[places]
+        if self.missing_[name]:
+            gone = np.isnan(column)
+            spots[gone] = len(self.blocks_[name]) - 1
+            unseen &= ~gone
+        return spots, unseen
 
     def _coded(self, frame: pl.DataFrame, name: str) -> list[pl.Series]:
         text, names = as_text(frame[name]), self.blocks_[name]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..base import Choice, DataError, Mapping, Nothing, ParameterError, param, plain
 from ..base.columns import class_places
 from ..data.roles import guess_order
-from .encode import as_text, from_text, ranks
+from .encode import as_text, counted_labels, from_text, label_places, ranks
 from .step import CellCost, TableStep, columns_param, is_frame, is_label, is_value, kind_of
 
 
@@ -117,6 +117,30 @@ class OrdinalCode(OrderedLabels):
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
         return frame.with_columns([self._codes(frame, name) for name in self.orders_])
+
+    def _by_cells(self) -> bool:
+        return self.orders is None
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        self.orders_, self.names_out_ = {}, list(self.names_in_)
+        columns = np.sort(cells.T, axis=1)
+        for name, place in self._asked_cells().items():
+            labels = sorted(counted_labels(columns[place])[0])  # numbers alone stand on no known scale
+            if labels:
+                self.orders_[name] = labels
+        self.kinds_ = dict.fromkeys(self.orders_, "number")
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        coded = cells.copy()
+        for name, order in self.orders_.items():
+            place = self.names_in_.index(name)
+            found, unseen = label_places(order, np.ascontiguousarray(cells[:, place]))
+            if self.handle_unknown == "error" and (unseen & ~np.isnan(cells[:, place])).any():
+                # which the sentence about a column of a frame tells
+                return self._close(self._apply(self._open(cells, reset=False)), cells)
+            coded[:, place] = found
+            coded[unseen, place] = np.nan
+        return coded
 
     def inverse_transform(self, X: Any) -> Any:
         """The labels again; what is no rank becomes missing."""

@@ -7,7 +7,7 @@ columns and giving back the caller's kind of table is done here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple, NoReturn, Self
 
 import narwhals.stable.v1 as nw
@@ -108,7 +108,7 @@ class TableStep(TransformerMixin, Estimator):
         raise NotImplementedError  # pragma: no cover
 
     def _by_cells(self) -> bool:
-        """Whether a table of numbers is one matrix to the step, all of whose columns it works on."""
+        """Whether a table of numbers is one matrix to the step."""
         return False
 
     def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
@@ -221,17 +221,26 @@ class TableStep(TransformerMixin, Estimator):
 
     def _column(self, frame: pl.DataFrame, item: Any, parameter: str = "columns") -> str:
         """The name of a column given by name or position."""
-        if isinstance(item, str) and item in frame.columns:
+        return self._named(frame.columns, item, parameter)
+
+    def _named(self, names: list[str], item: Any, parameter: str = "columns") -> str:
+        if isinstance(item, str) and item in names:
             return item
-        if isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < frame.width:
-            return frame.columns[int(item)]
+        if isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < len(names):
+            return names[int(item)]
         raise ParameterError(
             type(self).__name__,
             f"parameter '{parameter}'",
             "must name columns of X",
             f"got {plain(repr(item))}",
-            nearest(item, frame.columns),
+            nearest(item, names),
         )
+
+    def _asked_cells(self) -> dict[str, int]:
+        """Of a matrix the columns that `columns` names, none where it is None, and their positions."""
+        wanted = np.asarray([] if self.columns is None else self.columns, dtype=object).ravel().tolist()
+        names = [self._named(self.names_in_, item) for item in wanted]
+        return {name: self.names_in_.index(name) for name in names}
 
     def _by_column(self, frame: pl.DataFrame, given: dict[Any, Any] | None, parameter: str) -> dict[str, Any]:
         """A parameter that holds something per column, with names for keys."""
@@ -377,7 +386,7 @@ def is_quantity(series: pl.Series) -> bool:
     return series.dtype.is_numeric()
 
 
-def free_name(name: str, taken: list[str]) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
     """A column name that is not taken yet.
 
     >>> free_name("outlier", ["age", "outlier"])

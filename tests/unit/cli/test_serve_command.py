@@ -28,3 +28,34 @@ def test_a_server_loads_no_pandas_until_somebody_needs_it():
     pytest.importorskip("starlette")
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=600)
     assert done.stdout.splitlines() == ["[]", "[-1.0, 1.0]", "True"], done.stderr
+
+
+STATISTICS = """
+import sys, threading
+from assay.cli.serve import put_off, without_pandas
+put_off("scipy.stats")
+with without_pandas():
+    from assay.deploy.server import Server
+from assay.experiment import PreparedModel
+from assay.models.linear import LogisticRegression
+LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "a", "b"]).predict([[0.5]])
+print(sorted({"scipy.stats._stats_py", "scipy.optimize", "sklearn.metrics"} & set(sys.modules)))
+found = []
+def use():
+    import scipy.stats
+    found.append(float(scipy.stats.norm.cdf(0.0)))
+threads = [threading.Thread(target=use) for _ in range(4)]
+[thread.start() for thread in threads], [thread.join() for thread in threads]
+from scipy.stats import rankdata
+import scipy.stats.distributions
+print(found, rankdata([3, 1]).tolist(), hasattr(sys.modules["scipy.stats"], "nothing"))
+before = sys.modules["scipy.stats"]
+put_off("scipy.stats")
+print(sys.modules["scipy.stats"] is before is scipy.stats)
+"""
+
+
+def test_a_server_reads_no_statistics_until_somebody_needs_them():
+    pytest.importorskip("starlette")
+    done = subprocess.run([sys.executable, "-c", STATISTICS], capture_output=True, text=True, timeout=600)
+    assert done.stdout.splitlines() == ["[]", "[0.5, 0.5, 0.5, 0.5] [2.0, 1.0] False", "True"], done.stderr

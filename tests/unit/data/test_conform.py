@@ -135,3 +135,23 @@ def test_a_quote_late_in_a_file_ends_plain_reading_and_nothing_else(tmp_path, mo
     found = list(conformed_pieces(tmp_path / "a.csv", {"n": PROFILE["n"], "word": PROFILE["word"]}))
     assert len(found) > 1 and {tuple(piece.raw.columns) for piece in found} == {("n", "word")}
     assert [x for piece in found for x in piece.frame["n"]] == [k + 0.5 for k in range(61)]
+
+
+@pytest.mark.parametrize("odd", [None, 0, 700, 1999], ids=["plain", "first", "middle", "last"])
+def test_pieces_of_plain_text_are_small_and_others_as_large_as_ever(tmp_path, monkeypatch, odd):
+    """A cell in quotes is not plain: from there on pieces are large, and the rows are those of the file read at once."""
+    lines = [f"{k}.5,{'red' if k % 3 else 'blue'}" for k in range(2000)]
+    if odd is not None:
+        lines[odd] = f'{odd}.5,"re""d"'
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["x,c", *lines, ""]))
+    profile = {"x": {"kind": "number", "role": "numeric"}, "c": {"kind": "label", "role": "nominal"}}
+    whole = list(conformed_pieces(path, profile))
+    monkeypatch.setattr("assay.data.read_delimited._PLAIN_BYTES", 1000)
+    monkeypatch.setattr("assay.data.read_delimited._PIECE_BYTES", 8000)
+    monkeypatch.setattr("assay.data.read_text.TextStream._chunk_bytes", lambda stream: 250)
+    pieces = list(conformed_pieces(path, profile))
+    assert len(whole) == 1 and pl.concat([piece.frame for piece in pieces]).equals(whole[0].frame)
+    assert np.concatenate([piece.rows for piece in pieces]).tolist() == list(range(1, 2001))
+    sizes = [piece.frame.height for piece in pieces]
+    assert (sizes[0] < 150) == (odd != 0) and (max(sizes) > 400) == (odd in (0, 700))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,7 @@ import polars as pl
 import pytest
 
 from assay.data import Table, load_dataset
-from assay.experiment import Plan, explain_results, run
+from assay.experiment import Plan, Store, explain_results, explaining, run, stored_runs
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +47,62 @@ def test_a_learner_that_takes_long_is_not_fitted_once_more(results):
     lazy = [replace(one, predict_seconds=1e6) for one in results.learners]
     fewer = explain_results(replace(results, learners=lazy))
     assert int(fewer["rows"].split()[0].replace(",", "")) < 450 or "100" in fewer["rows"]
+
+
+def _count_fits(monkeypatch):
+    """A list that grows with every fit that explains."""
+    fits, fit = [], explaining._fit
+    monkeypatch.setattr(explaining, "_fit", lambda *given: fits.append(1) or fit(*given))
+    return fits
+
+
+def _plan(metrics=("accuracy",), learners=("zero-r", "naive-bayes")):
+    return Plan(load_dataset("iris"), "species", learners=list(learners), design="5-fold", metrics=list(metrics))
+
+
+def test_a_finished_run_is_explained_without_a_fit(tmp_path, monkeypatch):
+    fits = _count_fits(monkeypatch)
+    with Store(tmp_path / "s") as store:
+        first = explain_results(run(_plan(), store), store)
+        made = len(fits)
+        assert made and first == explain_results(run(_plan())), "kept as it is made"
+        fits.clear()
+        assert json.dumps(explain_results(run(_plan(), store), store)) == json.dumps(first) and not fits
+        # Another metric that is told, another learner beside it, another name of it: the same explanation.
+        told = run(_plan(["accuracy", "f1_macro"]), store)
+        assert explain_results(told, store) == first and not fits
+        named = run(_plan(learners=["zero-r", ("mine", "naive-bayes")]), store)
+        assert explain_results(named, store) == {**first, "learner": "mine", "title": "mine"} and not fits
+        explain_results(run(_plan(["f1_macro"]), store), store)
+        assert fits, "importances are by the metric that decides"
+
+
+def test_a_damaged_explanation_or_that_of_other_code_is_not_taken(tmp_path, monkeypatch):
+    fits = _count_fits(monkeypatch)
+    path = tmp_path / "s"
+    with Store(path) as store:
+        results = run(_plan(), store)
+        first = explain_results(results, store)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        changed = connection.execute(
+            "UPDATE units SET value = replace(value, 'petal_length', 'petal_lengt_') WHERE what LIKE '%explanation'"
+        )
+        assert changed.rowcount == 1
+        connection.commit()
+    fits.clear()
+    with Store(path) as store:
+        assert explain_results(results, store) == first and fits
+        fits.clear()
+        assert explain_results(results, store) == first and not fits
+        monkeypatch.setattr(explaining, "code_version", lambda *rooms: "other" + "".join(rooms))
+        assert explain_results(results, store) == first and fits
+
+
+def test_an_explanation_goes_with_its_run(tmp_path):
+    with Store(tmp_path / "s") as store:
+        results = run(_plan(), store)
+        units = len(store)
+        explain_results(results, store)
+        assert len(store) == units + 1
+        store.forget(one.id for one in stored_runs(tmp_path / "s"))
+        assert len(store) == 0

@@ -94,6 +94,7 @@ def test_the_html_is_short_and_escaped(results):
 
 def test_the_code_version_is_stable_within_an_installation():
     assert code_version() == code_version() and len(code_version()) == 64
+    assert code_version("explain") == code_version("explain") != code_version()
 
 
 def test_what_was_chosen_in_each_fold_is_told_and_survives_the_store(tmp_path):

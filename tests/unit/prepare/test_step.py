@@ -11,7 +11,18 @@ import pytest
 from sklearn.base import clone
 
 from assay.base import AssayError, DataError
-from assay.prepare import Balance, Discretise, ImputeKNN, ImputeSimple, Polynomial, RowStep, Scale, TableStep
+from assay.prepare import (
+    Balance,
+    Discretise,
+    ImputeKNN,
+    ImputeSimple,
+    OneHot,
+    OrdinalCode,
+    Polynomial,
+    RowStep,
+    Scale,
+    TableStep,
+)
 
 
 class Halve(RowStep):
@@ -151,6 +162,11 @@ BY_CELLS = [
     ImputeSimple(strategy="most_frequent"),
     ImputeSimple(strategy="constant", fill_value=7),
     ImputeKNN(n_neighbors=2),
+    OneHot(),
+    OneHot(columns=[2, "x0"]),
+    OneHot(columns=[0, 1], drop="first", max_categories=5),
+    OneHot(columns=[1], min_frequency=2, handle_unknown="infrequent"),
+    OrdinalCode(columns=[1, 2]),
 ]
 
 
@@ -165,7 +181,7 @@ def test_an_array_and_a_frame_of_the_same_numbers_come_out_alike(step, holes):
         X = np.column_stack([X, np.full(40, np.nan)])
     frame = pl.DataFrame({f"x{j}": X[:, j] for j in range(X.shape[1])}, nan_to_null=True)
     by_cells, by_frame = clone(step).fit(X), clone(step).fit(frame)
-    fresh = X[::-1] * 1.5
+    fresh = np.vstack([X[::-1] * 1.5, X])
     seen = by_frame.transform(pl.DataFrame({f"x{j}": fresh[:, j] for j in range(X.shape[1])}, nan_to_null=True))
     np.testing.assert_array_equal(by_cells.transform(fresh), seen.cast(pl.Float64).to_numpy())
     assert list(by_cells.get_feature_names_out()) == list(by_frame.get_feature_names_out())

@@ -30,8 +30,9 @@
 namespace assay::prepare {
 
 constexpr index_t refresh = 8;
-// Donors kept for rows that come later: of a column, evenly spaced in the order of prediction; and of a leaf.
-constexpr index_t kept_donors = 10000, kept_leaf_donors = 64;
+// Donors kept for rows that come later: of a column, in the order of prediction all at both ends, where they lie far from each
+// other, and evenly spaced ones between, where the k nearest of them are as good as the k nearest of all; and of a leaf.
+constexpr index_t kept_donors = 1500, kept_leaf_donors = 64;
 
 struct ChainOptions {
     index_t sweeps = 10;

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 from sklearn.base import clone
 
 from ...base.cost import Cost
@@ -373,6 +372,8 @@ def _non_negative(
     rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
 ) -> tuple[np.ndarray, float]:
     """Least squares with coefficients >= 0, from the triangular factor of the centred rows."""
+    from scipy.optimize import nnls  # which no prediction needs
+
     x_mean, y_mean = np.zeros(rows.shape[1]), 0.0
     if fit_intercept:
         x_mean, y_mean = table_of(rows).means(weights), float(np.average(target, weights=weights))

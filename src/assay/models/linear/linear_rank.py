@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -139,6 +138,8 @@ class LinearRank(SparseInput, Estimator):
             trace.record("step", objective=last["objective"], width=0.0 if width is None else width)
             if last["objective"] - last["bound"] <= 0.1 * self._least_gap() * last["objective"]:
                 raise StopIteration
+
+        from scipy.optimize import minimize  # which no prediction needs
 
         # A product shared between BLAS threads would depend on their number.
         with one_blas_thread():

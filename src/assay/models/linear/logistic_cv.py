@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from ...base.columns import renumber
@@ -353,6 +352,8 @@ class LogisticCV(LogisticRegression):
                 each = _score_rows(self.scoring, logs, position)
                 scores.append(float(np.average(each, weights=weight)))
             else:
+                from sklearn.metrics import get_scorer  # which no prediction needs, and which reads half of SciPy
+
                 scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
                 extra = {} if weight is None else {"sample_weight": weight}
                 scores.append(float(scorer(model, table_of(values[test]).scipy, self.classes_[codes[test]], **extra)))
