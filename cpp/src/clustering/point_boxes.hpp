@@ -39,11 +39,11 @@ public:
         high.resize(low.size());
         place(0, 0, n);
         for (std::size_t v = count; v-- > 0;) bound(v);
-        pair_up();
     }
 
-    // For walks that read pairs of boxes alone: the boxes of single nodes, and what the tree says of its splits, are let go.
+    // For walks that read pairs of boxes alone, which are made here: the boxes of single nodes, and what the tree says of its splits, are let go.
     void keep_pairs() {
+        pair_up();
         for (auto* held : {&low, &high, &tree.low, &tree.high}) std::vector<double>().swap(*held);
         for (auto* held : {&tree.column, &tree.right}) std::vector<std::int32_t>().swap(*held);
     }

@@ -183,7 +183,7 @@ struct Lanes {
 };
 
 // Scores of packed queries (groups x d x 12, float32) against the panels [first, last). Tiles in which no score is below
-// its query's bound are forgotten in registers unless `every` is set. width: floats of a vector; tile_queries x 2
+// its query's bound are forgotten in registers. width: floats of a vector; tile_queries x 2
 // vectors of accumulators fit the register file.
 struct Pass {
     const float* panels;
@@ -193,7 +193,7 @@ struct Pass {
     index_t groups;
 };
 
-template <int width, int tile_queries, bool every>
+template <int width, int tile_queries>
 ASSAY_INLINE void screen_body(const Pass& pass, index_t first, index_t last, Sink& sink) {
     using Value = typename Lanes<width>::Value;
     using Bits = typename Lanes<width>::Bits;
@@ -227,19 +227,17 @@ ASSAY_INLINE void screen_body(const Pass& pass, index_t first, index_t last, Sin
                         score[t][1] -= x1 * q[t];
                     }
                 }
-                if constexpr (!every) {
-                    Bits below = {};  // the sign bit of score - bound
-                    ASSAY_UNROLL
-                    for (int t = 0; t < tile_queries; ++t) {
-                        below |= (Bits)(score[t][0] - bounds[query + t]);
-                        below |= (Bits)(score[t][1] - bounds[query + t]);
-                    }
-                    std::uint64_t words[sizeof(Bits) / 8], any = 0;
-                    std::memcpy(words, &below, sizeof words);
-                    ASSAY_UNROLL
-                    for (std::uint64_t word : words) any |= word;
-                    if (__builtin_expect((any & 0x8000000080000000ULL) == 0, 1)) continue;
+                Bits below = {};  // the sign bit of score - bound
+                ASSAY_UNROLL
+                for (int t = 0; t < tile_queries; ++t) {
+                    below |= (Bits)(score[t][0] - bounds[query + t]);
+                    below |= (Bits)(score[t][1] - bounds[query + t]);
                 }
+                std::uint64_t words[sizeof(Bits) / 8], any = 0;
+                std::memcpy(words, &below, sizeof words);
+                ASSAY_UNROLL
+                for (std::uint64_t word : words) any |= word;
+                if (__builtin_expect((any & 0x8000000080000000ULL) == 0, 1)) continue;
                 ASSAY_UNROLL
                 for (int t = 0; t < tile_queries; ++t) {
                     std::memcpy(tile + t * points, &score[t][0], sizeof(Value));
@@ -253,20 +251,19 @@ ASSAY_INLINE void screen_body(const Pass& pass, index_t first, index_t last, Sin
 
 using ScreenPanels = void (*)(const Pass&, index_t, index_t, Sink&);
 
-template <bool every>
 struct Compiled {
 #if defined(__x86_64__) && defined(__GNUC__)
     __attribute__((target("arch=x86-64-v4"))) static void avx512(const Pass& pass, index_t first, index_t last,
                                                                  Sink& sink) {
-        screen_body<16, 12, every>(pass, first, last, sink);
+        screen_body<16, 12>(pass, first, last, sink);
     }
     __attribute__((target("arch=x86-64-v3"))) static void avx2(const Pass& pass, index_t first, index_t last,
                                                                Sink& sink) {
-        screen_body<8, 6, every>(pass, first, last, sink);
+        screen_body<8, 6>(pass, first, last, sink);
     }
 #endif
     static void baseline(const Pass& pass, index_t first, index_t last, Sink& sink) {
-        screen_body<4, 6, every>(pass, first, last, sink);
+        screen_body<4, 6>(pass, first, last, sink);
     }
     static ScreenPanels choose() {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -477,28 +474,41 @@ private:
     void (*append_)(const float*, int, int, const float*, std::int32_t, Candidates*) = &append_baseline;
 };
 
-// Counts scores that are inside for certain and lists those in doubt.
+// Counts scores that are inside for certain (lists them too if asked to) and lists those in doubt.
 class CountSink final : public Sink {
 public:
-    CountSink() : Sink(group) {}
+    explicit CountSink(bool list_certain) : Sink(group), list_certain_(list_certain) {}
     float inside[group];
     std::int64_t counts[group];
-    std::vector<std::int32_t> doubtful[group];
+    std::vector<std::int32_t> certain[group], doubtful[group];
     void take(const float* tile, index_t query, int queries, int points, std::int32_t row) override {
         for (int t = 0; t < queries; ++t) {
             const float* scores = tile + t * points;
             const float low = inside[query + t], high = bounds[static_cast<std::size_t>(query + t)];
-            int certain = 0, possible = 0;
+            int sure = 0, possible = 0;
             for (int p = 0; p < points; ++p) {
-                certain += scores[p] < low;
+                sure += scores[p] < low;
                 possible += scores[p] < high;
             }
-            counts[query + t] += certain;
-            if (possible == certain) continue;
+            counts[query + t] += sure;
+            if (list_certain_ && sure > 0) {
+                auto& list = certain[query + t];
+                std::size_t count = list.size();
+                list.resize(count + static_cast<std::size_t>(points));
+                for (int p = 0; p < points; ++p) {
+                    list[count] = row + p;
+                    count += scores[p] < low;
+                }
+                list.resize(count);
+            }
+            if (possible == sure) continue;
             for (int p = 0; p < points; ++p)
                 if (scores[p] >= low && scores[p] < high) doubtful[query + t].push_back(row + p);
         }
     }
+
+private:
+    bool list_certain_;
 };
 
 // ---- queries in float32 --------------------------------------------------------------------------------------------------
@@ -594,7 +604,7 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
 #endif
     parallel_chunks(queries.rows, (k <= 512 ? chunk_groups : 1) * group, threads, [&](index_t, index_t begin,
                                                                                     index_t end) {
-        const ScreenPanels screen_panels = Compiled<false>::choose();
+        const ScreenPanels screen_panels = Compiled::choose();
         Contest contest(rows, rounding, k, few ? 4 : 2);
         const index_t groups = (end - begin + group - 1) / group;
         const auto slots = static_cast<std::size_t>(groups * group), capacity = static_cast<std::size_t>(contest.capacity);
@@ -661,17 +671,21 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
 
 namespace {
 
-// For every query the rows that float32 cannot rule out: done(query, rows inside for certain, the others, their squared
-// distances). With `list_all` no row is taken for certain, so that every distance is known.
+// What is wanted of the rows that are inside for certain: how many they are, which they are, or (nothing is certain then)
+// their distances too.
+enum class Wanted { counts, rows, distances };
+
+// For every query the rows that float32 cannot rule out: done(query, how many rows are inside for certain, these where
+// they are wanted, the others, their squared distances).
 template <class Done>
 void screen_radius(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries, double squared_radius,
-                   bool list_all, int threads, Done&& done) {
+                   Wanted wanted, int threads, Done&& done) {
     const index_t n = rows.rows, d = rows.cols, panels = screen_panel_count(n);
     const Rounding rounding(screen, d);
     parallel_chunks(queries.rows, group, threads, [&](index_t, index_t begin, index_t end) {
-        const ScreenPanels screen_panels = Compiled<true>::choose();
+        const ScreenPanels screen_panels = Compiled::choose();
         Rescorer rescorer(rows);
-        CountSink sink;
+        CountSink sink(wanted == Wanted::rows);
         std::vector<float> packed(static_cast<std::size_t>(group * d));
         double norms[group];
         pack_queries(queries, begin, end - begin, screen, packed.data(), norms);
@@ -682,7 +696,7 @@ void screen_radius(Matrix<const double> rows, const Screen& screen, Matrix<const
                 live ? 0.5 * (squared_radius * rounding.scale * rounding.scale - norms[t] * norms[t]) : 0.0;
             sink.counts[t] = 0;
             sink.bounds[static_cast<std::size_t>(t)] = live ? above(middle + error) : -FLT_MAX;
-            sink.inside[t] = live && !list_all ? -above(error - middle) : -FLT_MAX;
+            sink.inside[t] = live && wanted != Wanted::distances ? -above(error - middle) : -FLT_MAX;
         }
         const Pass pass{screen.panels, screen.half_norms, d, packed.data(), 1};
         for (index_t from = 0; from < panels; from += panels_between_looks) {
@@ -699,7 +713,7 @@ void screen_radius(Matrix<const double> rows, const Screen& screen, Matrix<const
             }
             exact.resize(doubtful.size());
             rescorer.score(queries.row(i), doubtful.data(), static_cast<index_t>(doubtful.size()), exact.data());
-            done(i, sink.counts[t], doubtful, exact);
+            done(i, sink.counts[t], sink.certain[t], doubtful, exact);
         }
     });
 }
@@ -708,8 +722,8 @@ void screen_radius(Matrix<const double> rows, const Screen& screen, Matrix<const
 
 void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
                      double squared_radius, std::int64_t* counts, int threads) {
-    screen_radius(rows, screen, queries, squared_radius, false, threads,
-                  [&](index_t i, std::int64_t certain, const auto&, const std::vector<double>& exact) {
+    screen_radius(rows, screen, queries, squared_radius, Wanted::counts, threads,
+                  [&](index_t i, std::int64_t certain, const auto&, const auto&, const std::vector<double>& exact) {
                       counts[i] = certain;
                       for (double distance : exact) counts[i] += distance <= squared_radius;
                   });
@@ -718,12 +732,22 @@ void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<con
 RadiusLists within_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
                              double squared_radius, int threads) {
     RadiusCollector collector(queries.rows);
-    screen_radius(rows, screen, queries, squared_radius, true, threads,
-                  [&](index_t i, std::int64_t, const auto& listed, const std::vector<double>& exact) {
+    screen_radius(rows, screen, queries, squared_radius, Wanted::distances, threads,
+                  [&](index_t i, std::int64_t, const auto&, const auto& listed, const std::vector<double>& exact) {
                       for (std::size_t c = 0; c < exact.size(); ++c)
                           if (exact[c] <= squared_radius) collector.add(i, exact[c], listed[c]);
                   });
     return collector.lists();
+}
+
+void rows_within_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
+                           double squared_radius, int threads, const UseRows& use) {
+    screen_radius(rows, screen, queries, squared_radius, Wanted::rows, threads,
+                  [&](index_t i, std::int64_t, auto& certain, const auto& listed, const std::vector<double>& exact) {
+                      for (std::size_t c = 0; c < exact.size(); ++c)
+                          if (exact[c] <= squared_radius) certain.push_back(listed[c]);
+                      use(i, certain);
+                  });
 }
 
 }  // namespace assay::neighbours

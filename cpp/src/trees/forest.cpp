@@ -125,13 +125,12 @@ struct Plan {
     };
     std::vector<Tree> trees;
     bool fits = true;
-    // Of the tree that is added: leaves from left to right, and for each inner node the leaves of its left side.
-    struct Visit {
-        std::int32_t node, depth;
-        bool after_left;
+    // Of each node of the tree that is added: the leaves below, those before it from left to right, and its depth.
+    struct Span {
+        index_t leaves, before, depth;
     };
-    std::vector<Visit> stack;
-    std::vector<std::pair<index_t, index_t>> span;
+    std::vector<Span> span;
+    std::vector<std::int64_t> tests;  // its nodes that are no leaves
 
     Plan(const ForestView& f, index_t first, index_t last, index_t n_columns) : codes(f, first, last, n_columns) {
         fits = codes.most <= most_ranks;
@@ -156,28 +155,27 @@ struct Plan {
         const std::int64_t first = f.offsets[t];
         const auto nodes = static_cast<index_t>(f.offsets[t + 1] - first);
         Tree tree;
-        tree.leaves.reserve(static_cast<std::size_t>(nodes / 2 + 1));
-        span.resize(static_cast<std::size_t>(nodes));
-        stack.assign(1, {0, 0, false});
-        while (!stack.empty()) {
-            const Visit at = stack.back();
-            stack.pop_back();
-            tree.depth = std::max<index_t>(tree.depth, at.depth);
-            auto& own = span[static_cast<std::size_t>(at.node)];
-            if (at.after_left) {
-                own.second = static_cast<index_t>(tree.leaves.size());
-                continue;
-            }
-            if (f.feature[first + at.node] < 0) {
-                tree.leaves.push_back(at.node);
-                continue;
-            }
-            own.first = static_cast<index_t>(tree.leaves.size());
-            stack.push_back({f.right[first + at.node], at.depth + 1, false});
-            stack.push_back({at.node, at.depth, true});
-            stack.push_back({f.left[first + at.node], at.depth + 1, false});
+        tests.resize(static_cast<std::size_t>(nodes));
+        tests.resize(static_cast<std::size_t>(list_tests(f.feature + first, 0, nodes, tests.data())));
+        span.assign(static_cast<std::size_t>(nodes), {1, 0, 0});
+        const auto of = [&](index_t node) -> Span& { return span[static_cast<std::size_t>(node)]; };
+        // Children come after their parent.
+        for (std::size_t k = tests.size(); k-- > 0;) {
+            const std::int64_t i = tests[k];
+            of(i).leaves = of(f.left[first + i]).leaves + of(f.right[first + i]).leaves;
         }
-        const auto leaves = static_cast<index_t>(tree.leaves.size());
+        for (const std::int64_t i : tests) {
+            const Span& own = of(i);
+            Span &left = of(f.left[first + i]), &right = of(f.right[first + i]);
+            left.before = own.before;
+            right.before = own.before + left.leaves;
+            left.depth = right.depth = own.depth + 1;
+            tree.depth = std::max(tree.depth, own.depth + 1);
+        }
+        // The last node before which so many leaves stand is a leaf, for it is below the others.
+        const index_t leaves = of(0).leaves;
+        tree.leaves.resize(static_cast<std::size_t>(leaves));
+        for (index_t i = 0; i < nodes; ++i) tree.leaves[static_cast<std::size_t>(of(i).before)] = static_cast<std::int32_t>(i);
         tree.walked = leaves > most_leaves;
         const auto bits = [](index_t count) { return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; };
         if (tree.walked) {
@@ -192,9 +190,8 @@ struct Plan {
             tree.end = static_cast<index_t>(steps.size());
         } else {
             tree.begin = static_cast<index_t>(strikes.size());
-            for (index_t i = 0; i < nodes; ++i) {
-                if (f.feature[first + i] < 0) continue;
-                const auto [from, to] = span[static_cast<std::size_t>(i)];
+            for (const std::int64_t i : tests) {
+                const index_t from = of(i).before, to = of(f.right[first + i]).before;  // of its left side
                 const std::uint64_t struck = bits(to) & ~bits(from);
                 const Test test = test_of(f, first + i);
                 for (index_t piece = from / leaves_per_piece; piece * leaves_per_piece < to; ++piece)
@@ -332,18 +329,29 @@ ASSAY_DISPATCH(void, strike, strike_body,
                (const Strike* strikes, index_t count, const std::uint8_t* tables, const Code* codes, Code* sets, index_t m),
                (strikes, count, tables, codes, sets, m))
 
-void find_leaves(const Plan& plan, const Plan::Tree& tree, const Code* codes, index_t m, std::int32_t* leaf) {
+// to[i] += values[the first leaf that is left in the set of row i], whose two pieces stand in `low` and `high`. The number of the lowest bit
+// is the exponent of that bit as a float.
+ASSAY_INLINE void add_values_body(const Code* low, const Code* high, const double* values, double* __restrict to, index_t m) {
+    for (index_t i = 0; i < m; ++i) {
+        const std::uint32_t set = std::uint32_t{low[i]} | std::uint32_t{high[i]} << 16;
+        const auto bit = static_cast<float>(static_cast<std::int32_t>(set & (0U - set)));
+        to[i] += values[(std::bit_cast<std::uint32_t>(bit) >> 23 & 0xFFU) - 127U];
+    }
+}
+ASSAY_DISPATCH(void, add_values, add_values_body,
+               (const Code* low, const Code* high, const double* values, double* to, index_t m), (low, high, values, to, m))
+
+// The sets of leaves that are left to up to `rows_per_block` rows, piece after piece. Returns how many pieces there are.
+index_t strike_tree(const Plan& plan, const Plan::Tree& tree, const Code* codes, index_t m, Code* sets) {
     static_assert(rows_per_block % rows_struck == 0);
-    alignas(64) Code sets[most_leaves / leaves_per_piece * rows_per_block];
     const index_t pieces = chunk_count(static_cast<index_t>(tree.leaves.size()), leaves_per_piece);
     std::fill_n(sets, pieces * rows_per_block, static_cast<Code>(~Code{0}));
     strike(plan.strikes.data() + tree.begin, tree.end - tree.begin, plan.tables.data(), codes, sets, chunk_count(m, rows_struck) * rows_struck);
+    return pieces;
+}
+
+void find_leaves(const Plan::Tree& tree, const Code* sets, index_t pieces, index_t m, std::int32_t* leaf) {
     const std::int32_t* const leaves = tree.leaves.data();
-    if (pieces <= 2) {
-        const Code* const second = pieces == 2 ? sets + rows_per_block : sets;
-        for (index_t i = 0; i < m; ++i) leaf[i] = leaves[std::countr_zero(std::uint32_t{sets[i]} | std::uint32_t{second[i]} << 16)];
-        return;
-    }
     for (index_t i = 0; i < m; ++i) {
         std::uint64_t all = 0;
         for (index_t p = 0; p < pieces; ++p) all |= std::uint64_t{sets[p * rows_per_block + i]} << (p * leaves_per_piece);
@@ -475,21 +483,37 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
         const index_t m = end - begin;
         std::vector<Code> codes(plan.codes.columns.size() * rows_per_block + 1);
         std::int32_t leaf[rows_per_block];
+        alignas(64) Code sets[most_leaves / leaves_per_piece * rows_per_block];
+        double values[2 * leaves_per_piece];
+        // The sums of trees with one value a leaf, output after output.
+        std::vector<double> held(static_cast<std::size_t>(f.width == 1 ? groups * rows_per_block : 0));
+        const auto exchange = [&](auto&& move) {
+            for (index_t k = 0; k < groups && f.width == 1; ++k)
+                for (index_t i = 0; i < m; ++i) move(held[static_cast<std::size_t>(k * rows_per_block + i)], sums.row(begin + i)[k]);
+        };
+        exchange([](double& own, double& sum) { own = sum; });
         plan.codes.encode(cells, begin, m, codes.data(), rows_per_block);
         for (index_t t = 0; t < trees; ++t) {
             const Plan::Tree& tree = plan.trees[static_cast<std::size_t>(t)];
-            if (tree.walked)
+            const double* const value = f.value + f.offsets[what.first + t] * f.width;
+            double* const to = held.data() + (what.first + t) % groups * rows_per_block;
+            if (tree.walked) {
                 walk_codes(plan, tree, codes.data(), m, leaf);
-            else
-                find_leaves(plan, tree, codes.data(), m, leaf);
-            if (f.width > 1) {
-                for (index_t i = 0; i < m; ++i) add(what.first + t, leaf[i], begin + i);
-                continue;
+            } else {
+                const index_t pieces = strike_tree(plan, tree, codes.data(), m, sets);
+                if (f.width == 1 && pieces <= 2) {
+                    for (std::size_t k = 0; k < tree.leaves.size(); ++k) values[k] = value[tree.leaves[k]];
+                    add_values(sets, pieces == 2 ? sets + rows_per_block : sets, values, to, m);
+                    continue;
+                }
+                find_leaves(tree, sets, pieces, m, leaf);
             }
-            const double* const value = f.value + f.offsets[what.first + t];
-            const index_t output = (what.first + t) % groups;
-            for (index_t i = 0; i < m; ++i) sums.row(begin + i)[output] += value[leaf[i]];
+            if (f.width > 1)
+                for (index_t i = 0; i < m; ++i) add(what.first + t, leaf[i], begin + i);
+            else
+                for (index_t i = 0; i < m; ++i) to[i] += value[leaf[i]];
         }
+        exchange([](double& own, double& sum) { sum = own; });
     });
 }
 

@@ -25,6 +25,9 @@
 // and each answer is exact, so the number of threads changes nothing.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "assay/common/row_lists.hpp"
 #include "assay/neighbours/metrics.hpp"
 
@@ -58,6 +61,11 @@ void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<con
 // Rows with a squared distance <= squared_radius, listed.
 RadiusLists within_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
                              double squared_radius, int threads);
+
+// Calls use(query, its rows with a squared distance <= squared_radius, in no order) for every query, from any thread.
+using UseRows = std::function<void(index_t query, const std::vector<std::int32_t>& rows)>;
+void rows_within_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
+                           double squared_radius, int threads, const UseRows& use);
 
 void nearest_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
                        Matrix<const double> queries, index_t k, std::int64_t* nearest, double* distances, int threads);

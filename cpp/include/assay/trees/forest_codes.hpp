@@ -23,6 +23,10 @@ void ranks_among(const double* cuts, std::int32_t count, const double* x, std::i
 // Thresholds of a column that were met lately, each in the slot of its bits: most nodes of a forest repeat one of few hundred.
 class MetCuts {
 public:
+    // Slots for so many tests of a column, a thousand at most.
+    explicit MetCuts(index_t tests)
+        : bits_(std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tests))) + 1, 6, 10)),
+          cut_(std::size_t{1} << bits_, std::numeric_limits<double>::quiet_NaN()), rank_(std::size_t{1} << bits_) {}
     // Whether `cut` is there; it is afterwards.
     bool met(double cut) { return std::exchange(cut_[slot(cut)], cut) == cut; }
     void keep(double cut, std::int32_t rank) {
@@ -33,11 +37,23 @@ public:
     index_t rank(double cut) const { return cut_[slot(cut)] == cut ? rank_[slot(cut)] : -1; }
 
 private:
-    static constexpr std::size_t slots = 1024;
-    static std::size_t slot(double cut) { return (std::bit_cast<std::uint64_t>(cut + 0.0) * 0x9E3779B97F4A7C15ULL) >> 54; }
-    std::vector<double> cut_ = std::vector<double>(slots, std::numeric_limits<double>::quiet_NaN());
-    std::vector<std::int32_t> rank_ = std::vector<std::int32_t>(slots);
+    std::size_t slot(double cut) const {
+        return (std::bit_cast<std::uint64_t>(cut + 0.0) * 0x9E3779B97F4A7C15ULL) >> (64 - bits_);
+    }
+    int bits_;
+    std::vector<double> cut_;
+    std::vector<std::int32_t> rank_;
 };
+
+// OUT tests: the nodes begin .. end - 1 that are no leaves; returns how many. No branch depends on a node, for none could be foretold.
+inline index_t list_tests(const std::int32_t* feature, std::int64_t begin, std::int64_t end, std::int64_t* tests) {
+    index_t count = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+        tests[count] = i;
+        count += feature[i] >= 0 ? 1 : 0;
+    }
+    return count;
+}
 
 struct ForestCodes {
     std::vector<std::int32_t> columns, place;  // columns in use; the place of a column among them, or -1
@@ -47,20 +63,23 @@ struct ForestCodes {
     index_t most = 0;                          // codes of the column with the most
 
     ForestCodes(const ForestView& f, index_t first, index_t last, index_t n_columns) : place(static_cast<std::size_t>(n_columns), -1) {
-        for (std::int64_t i = f.offsets[first]; i < f.offsets[last]; ++i) {
+        index_t tests = 0;
+        for_tests(f, first, last, [&](std::int64_t i) {
             const std::int32_t column = f.feature[i];
-            if (column < 0) continue;
+            ++tests;
             std::int32_t& at = place[static_cast<std::size_t>(column)];
-            if (at < 0) {
-                at = static_cast<std::int32_t>(columns.size());
-                columns.push_back(column);
-                cuts.emplace_back();
-                categories.push_back(f.n_categories[column]);
-                met.emplace_back();
-            }
-            if (f.categories[i] < 0 && !met[static_cast<std::size_t>(at)].met(f.threshold[i]))
-                cuts[static_cast<std::size_t>(at)].push_back(f.threshold[i]);
-        }
+            if (at >= 0) return;
+            at = static_cast<std::int32_t>(columns.size());
+            columns.push_back(column);
+            categories.push_back(f.n_categories[column]);
+        });
+        cuts.resize(columns.size());
+        met.assign(columns.size(), MetCuts(tests / std::max<index_t>(1, static_cast<index_t>(columns.size()))));
+        for_tests(f, first, last, [&](std::int64_t i) {
+            if (f.categories[i] >= 0) return;
+            const auto at = static_cast<std::size_t>(place[static_cast<std::size_t>(f.feature[i])]);
+            if (!met[at].met(f.threshold[i])) cuts[at].push_back(f.threshold[i]);
+        });
         for (std::size_t c = 0; c < cuts.size(); ++c) {
             auto& own = cuts[c];
             std::sort(own.begin(), own.end());
@@ -72,6 +91,17 @@ struct ForestCodes {
 
     // Gives up the quick way to ranks, 12 kilobytes a column: they are searched from now on.
     void forget_met() { std::vector<MetCuts>().swap(met); }
+
+    // Calls use(node) for every test of the trees first .. last - 1.
+    template <class Use>
+    static void for_tests(const ForestView& f, index_t first, index_t last, Use use) {
+        constexpr std::int64_t together = 512;
+        std::int64_t tests[together];
+        for (std::int64_t begin = f.offsets[first]; begin < f.offsets[last]; begin += together) {
+            const index_t count = list_tests(f.feature, begin, std::min(f.offsets[last], begin + together), tests);
+            for (index_t k = 0; k < count; ++k) use(tests[k]);
+        }
+    }
 
     // The rank of the threshold of a numeric test.
     index_t rank(const ForestView& f, std::int64_t node) const {

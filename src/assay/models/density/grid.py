@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
+from scipy.fft import next_fast_len
 from scipy.signal import fftconvolve
 
 from ... import _kernels
@@ -54,9 +55,13 @@ def binned_density(model: Any, placement: Placement, sizes: Any, low: Any, high:
     rows = model.rows_
     if "back" in placement.arrays:
         rows = np.ascontiguousarray(placement.unplace(rows) + placement.arrays["mean"])
-    back = placement.arrays.get("back", np.eye(d)) * model.bandwidth_
-    covariance = back.T @ back
-    reach = 4.0 * np.sqrt(np.diag(covariance))
+    # Of one column the shape of a kernel is one number; otherwise it is a matrix.
+    back = placement.arrays.get("back", np.ones((1, 1)) if d == 1 else np.eye(d)) * model.bandwidth_
+    covariance = back**2 if d == 1 else back.T @ back
+    inverse = 1.0 / covariance if d == 1 else np.linalg.inv(covariance)
+    log_volume = 0.5 * float(np.log(covariance[0, 0]) if d == 1 else np.linalg.slogdet(covariance)[1])
+    spread = np.sqrt(covariance.diagonal())
+    reach = 4.0 * spread
     least, most = rows.min(axis=0), rows.max(axis=0)
     start = least - reach if low is None else np.broadcast_to(np.asarray(low, dtype=np.float64), (d,))
     end = most + reach if high is None else np.broadcast_to(np.asarray(high, dtype=np.float64), (d,))
@@ -68,10 +73,8 @@ def binned_density(model: Any, placement: Placement, sizes: Any, low: Any, high:
     shares = _kernels.linear_binning(
         rows, model.weights_, np.ascontiguousarray(start), np.ascontiguousarray(step), counts.astype(np.int64)
     ).reshape(tuple(counts))
-    spread = np.sqrt(np.diag(covariance))
     half = np.minimum(counts - 1, np.ceil(_REACH * spread / step).astype(int))
-    inverse = np.linalg.inv(covariance)
-    log_peak = -log_constant("gaussian", d) - 0.5 * float(np.linalg.slogdet(covariance)[1])
+    log_peak = -log_constant("gaussian", d) - log_volume
     total, peak = float(shares.sum()), float(np.exp(log_peak))
     if d == 1 and spread[0] >= _SMOOTH * step[0]:
         smooth = _smoothed(shares, int(half[0]), float(spread[0] / step[0])) / step[0]
@@ -81,8 +84,9 @@ def binned_density(model: Any, placement: Placement, sizes: Any, low: Any, high:
         apart = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
         kernel = np.exp(log_peak - 0.5 * np.einsum("...i,ij,...j->...", apart, inverse, apart))
         smooth = fftconvolve(shares, kernel, mode="same")
-    values = np.maximum(smooth, 0.0) / total
-    bound = peak * (float((step**2 * np.diag(inverse)).sum()) / 8.0 + 1e-13)
+    values = np.maximum(smooth, 0.0, out=smooth)
+    values /= total
+    bound = peak * (float((step**2 * inverse.diagonal()).sum()) / 8.0 + 1e-13)
     points = tuple(s + w * np.arange(c) for s, w, c in zip(start, step, counts))
     return DensityGrid(points, values, bound)
 
@@ -94,8 +98,14 @@ def _smoothed(shares: np.ndarray, half: int, deviation: float) -> np.ndarray:
     array([0.1258, 0.133 , 0.1258])
     """
     size = next_fast_len(shares.shape[0] + half, real=True)
-    waves = np.arange(size // 2 + 1) * (2.0 * np.pi * deviation / size)
-    return irfft(rfft(shares, size) * np.exp(-0.5 * waves**2), size)[: shares.shape[0]]
+    # In place: on a small grid new memory takes longer than what is computed.
+    waves = np.arange(size // 2 + 1, dtype=np.float64)
+    waves *= 2.0 * np.pi * deviation / size
+    waves *= waves
+    waves *= -0.5
+    spectrum = np.fft.rfft(shares, size)
+    spectrum *= np.exp(waves, out=waves)
+    return np.fft.irfft(spectrum, size)[: shares.shape[0]]
 
 
 def _sizes(who: str, sizes: Any, d: int) -> np.ndarray:
@@ -103,7 +113,7 @@ def _sizes(who: str, sizes: Any, d: int) -> np.ndarray:
         counts = np.broadcast_to(np.asarray(_USUAL[d] if sizes is None else sizes), (d,)).astype(np.int64)
     except (TypeError, ValueError):
         counts = np.zeros(1, dtype=np.int64)
-    if (counts < 2).any() or np.prod(counts.astype(float)) > _MOST_POINTS:
+    if min(counts.tolist()) < 2 or math.prod(counts.tolist()) > _MOST_POINTS:
         raise ParameterError(
             who,
             "parameter 'sizes'",

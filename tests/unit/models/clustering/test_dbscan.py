@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.cluster import DBSCAN as ScikitDBSCAN
 
 from assay.data import generators
@@ -19,6 +20,26 @@ def test_labels_and_core_rows_are_those_of_scikit_learn(d, eps, min_samples):
     theirs = ScikitDBSCAN(eps=eps, min_samples=min_samples).fit(X)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
     np.testing.assert_array_equal(ours.core_sample_indices_, theirs.core_sample_indices_)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("share", [0.0005, 0.002, 0.01, 0.1])
+def test_many_columns_where_boxes_rule_out_little(share, whole):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1100, 16)) + 1.5 * rng.normal(size=(5, 16))[rng.integers(5, size=1100)]
+    if whole:  # distances equal to eps
+        X = np.round(X)
+    apart = cdist(X, X)
+    eps = float(np.quantile(apart[apart > 0], share, method="higher"))
+    theirs = ScikitDBSCAN(eps=eps, metric="precomputed").fit(apart)
+    weighted = DBSCAN(eps=eps).fit(X, sample_weight=np.full(1100, 2.0))  # on boxes alone
+    doubled = ScikitDBSCAN(eps=eps, metric="precomputed").fit(apart, sample_weight=np.full(1100, 2.0))
+    np.testing.assert_array_equal(weighted.labels_, doubled.labels_)
+    for n_jobs in (1, 3):
+        ours = DBSCAN(eps=eps, n_jobs=n_jobs).fit(X)
+        np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+        np.testing.assert_array_equal(ours.core_sample_indices_, theirs.core_sample_indices_)
+    assert 0 < len(theirs.core_sample_indices_)
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev"])
