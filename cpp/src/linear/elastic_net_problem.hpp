@@ -51,17 +51,17 @@ struct History {
 
     // Weights (summing to one) of the last `depth` iterates that make the combined step shortest; false if singular.
     bool combine(std::vector<double>& weights) const {
-        std::vector<double> products(depth * depth), difference[depth];
+        std::vector<double> products(at(row_start(depth))), difference[depth];
         const auto m = static_cast<index_t>(b[0].size());
         double trace = 0;
         for (std::size_t i = 0; i < depth; ++i) {
             difference[i] = b[i + 1];
             add_multiple(-1.0, b[i].data(), difference[i].data(), m);
             for (std::size_t j = 0; j <= i; ++j)
-                products[i * depth + j] = dot(difference[i].data(), difference[j].data(), m);
-            trace += products[i * depth + i];
+                products[at(row_start(static_cast<index_t>(i))) + j] = dot(difference[i].data(), difference[j].data(), m);
+            trace += products[at(row_start(static_cast<index_t>(i))) + i];
         }
-        for (std::size_t i = 0; i < depth; ++i) products[i * depth + i] += 1e-10 * trace;
+        for (std::size_t i = 0; i < depth; ++i) products[at(row_start(static_cast<index_t>(i))) + i] += 1e-10 * trace;
         if (!(trace > 0) || !factorise(products.data(), depth, 1)) return false;
         weights.assign(depth, 1.0);
         solve_factored(products.data(), depth, weights);
@@ -198,7 +198,7 @@ public:
 
     // Lets go of idle columns when they outnumber the active ones, so that updates stay short.
     void shed(const Penalty& penalty) {
-        if (static_cast<index_t>(columns.size()) <= 2 * active() + 100) return;
+        if (static_cast<index_t>(columns.size()) <= active() + active() / 4 + 100) return;
         std::vector<index_t> kept;
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0 || strength(penalty, columns[k]) > 0.8 * penalty.l1) kept.push_back(static_cast<index_t>(k));
@@ -346,7 +346,7 @@ private:
             by_residual_ = true;
             q_.release();
         }
-        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 32 + 16), before);
+        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 128 + 16), before);
         for (index_t j : fresh) {
             place[at(j)] = static_cast<index_t>(columns.size());
             columns.push_back(j);
@@ -546,16 +546,16 @@ private:
             if (b[k] != 0) support.push_back(static_cast<index_t>(k));
         const auto m = static_cast<index_t>(support.size());
         if (m == 0) return true;
-        // Not kept, as it is as large as Q, and not cleared: what lies above the diagonal costs nothing.
-        const std::unique_ptr<double[]> matrix(new double[at(m * m)]);
+        const OwnPages<double> matrix(at(row_start(m)));  // not kept, as it is as large as Q in single precision
         // Dependent columns: a trace of ridge keeps the step downhill, and it then ends where one of them leaves.
         bool dependent = false;
         for (double ridge : {0.0, 1e-9}) {
             dependent = ridge > 0;
             for (index_t i = 0; i < m; ++i) {
                 const index_t k = support[at(i)];
-                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = q_.cell(k, support[at(j)]);
-                matrix[at(i * m + i)] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
+                double* const row = matrix.get() + row_start(i);
+                for (index_t j = 0; j <= i; ++j) row[j] = q_.cell(k, support[at(j)]);
+                row[i] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
             }
             if (factorise(matrix.get(), m, threads_)) break;
             if (dependent) return false;
