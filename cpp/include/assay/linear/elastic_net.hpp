@@ -34,9 +34,8 @@
 // same bit for bit alone or in company, and for any number of threads.
 //
 // Cost for m working columns: m^2 multiply-adds a sweep; from columns n m for each column that enters and n p a check
-// for all problems together (memory 8 n p for the columns, 4 n p on a path in single precision from rows, 4 or 8 m^2 for each
-// problem); m^3 / 6 an exact step; without Q
-// 2 n m a sweep.
+// for all problems together; m^3 / 6 an exact step; without Q 2 n m a sweep. Memory 8 n p for the columns, 4 n p more on a long
+// path in single precision, or only these where the rows are given; 4 or 8 m^2 for each problem, 4 m^2 in an exact step.
 // References: Friedman, Hastie & Tibshirani, J. Statistical Software 33(1), 2010; Tibshirani et al., JRSS B 74, 2012 (strong
 // rules); Fercoq, Gramfort & Salmon, ICML 2015 (gap-safe rules); Massias, Gramfort & Salmon, ICML 2018 (working sets,
 // extrapolation).
