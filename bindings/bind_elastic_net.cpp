@@ -82,18 +82,16 @@ nb::dict from_moments(std::vector<Array2<const double>> grams, Array2<const doub
     return give(std::move(solution), problems, path.alphas.shape(0));
 }
 
-nb::dict from_columns(Array2<const double> columns, Array1<const double> target, Array2<const double> weights,
-                      bool intercept, Start start, const Path& path, int threads) {
-    const char* name = "elastic_net_from_columns";
-    const std::size_t p = columns.shape(0), stride = columns.shape(1), problems = weights.shape(0);
+nb::dict solve_table(const char* name, const ColumnTable& table, std::size_t length, Array2<const double> weights,
+                     bool intercept, const Start& start, const Path& path, int threads) {
+    const auto p = static_cast<std::size_t>(table.p), stride = static_cast<std::size_t>(table.stride);
+    const std::size_t problems = weights.shape(0);
     require(stride % 8 == 0, name, "columns must be padded to a multiple of 8 rows");
-    require(target.shape(0) == stride && weights.shape(1) == stride, name,
-            "target and weights must be as long as a column");
+    require(length == stride && weights.shape(1) == stride, name, "target and weights must be as long as a column");
     require(problems > 0, name, "weights must have one row per problem");
     const ElasticNetTask task = path.check(p);
     const double* from = start_of(name, start, problems, p);
     std::vector<double> x_mean(problems * p), y_mean(problems);
-    const ColumnTable table{columns.data(), target.data(), static_cast<index_t>(p), static_cast<index_t>(stride)};
     ElasticNetSolution solution = without_gil([&] {
         return elastic_net_from_columns(table, weights.data(), static_cast<index_t>(problems), intercept, from, task,
                                         x_mean.data(), y_mean.data(), threads);
@@ -102,6 +100,22 @@ nb::dict from_columns(Array2<const double> columns, Array1<const double> target,
     out["x_mean"] = own(std::move(x_mean), problems, p);
     out["y_mean"] = own(std::move(y_mean));
     return out;
+}
+
+nb::dict from_columns(Array2<const double> columns, Array1<const double> target, Array2<const double> weights,
+                      bool intercept, Start start, const Path& path, int threads) {
+    const ColumnTable table{columns.data(), target.data(), static_cast<index_t>(columns.shape(0)),
+                            static_cast<index_t>(columns.shape(1))};
+    return solve_table("elastic_net_from_columns", table, target.shape(0), weights, intercept, start, path, threads);
+}
+
+nb::dict from_rows(Array2<const double> rows, Array1<const double> shift, Array1<const double> target,
+                   Array2<const double> weights, bool intercept, Start start, const Path& path, int threads) {
+    const char* name = "elastic_net_from_rows";
+    require(shift.shape(0) == rows.shape(1), name, "shift must have one value per column");
+    const ColumnTable table{nullptr,    target.data(), static_cast<index_t>(rows.shape(1)),
+                            static_cast<index_t>((rows.shape(0) + 7) / 8 * 8), view(rows), shift.data()};
+    return solve_table(name, table, target.shape(0), weights, intercept, start, path, threads);
 }
 
 nb::dict from_sparse_columns(const SparseHandle& columns, Array1<const double> target, Array2<const double> weights,
@@ -152,6 +166,9 @@ void bind_elastic_net(nb::module_& m) {
     m.def("elastic_net_from_columns", &from_columns, "columns"_a.noconvert(), "target"_a.noconvert(),
           "weights"_a.noconvert(), "intercept"_a, "start"_a.none(), "path"_a, "threads"_a,
           "Elastic net paths of one table under several row weightings.");
+    m.def("elastic_net_from_rows", &from_rows, "rows"_a.noconvert(), "shift"_a.noconvert(), "target"_a.noconvert(),
+          "weights"_a.noconvert(), "intercept"_a, "start"_a.none(), "path"_a, "threads"_a,
+          "The same of the rows less the shift; target and weights are padded to a multiple of 8 rows.");
     m.def("elastic_net_from_sparse_columns", &from_sparse_columns, "columns"_a, "target"_a.noconvert(),
           "weights"_a.noconvert(), "intercept"_a, "start"_a.none(), "path"_a, "threads"_a,
           "Elastic net paths of one sparse table, given by column, under several row weightings.");

@@ -1,3 +1,4 @@
+#include "assay/common/own_pages.hpp"
 #include "assay/linear/elastic_net.hpp"
 
 #include <algorithm>
@@ -206,6 +207,55 @@ TEST("elastic net: a problem is the same alone, in company and on any number of 
         const std::vector<double> one = alone.coefficients(table.p), two = together.coefficients(table.p);
         CHECK(std::equal(one.begin(), one.end(), two.begin()));
     }
+}
+
+TEST("elastic net: cells gathered from rows give the bits of columns, with few rows, many rows and short last blocks") {
+    for (const index_t n : {21, 64, 90}) {
+        Table table(n, 50);
+        const auto width = static_cast<std::size_t>(table.p), tall = static_cast<std::size_t>(table.stride);
+        std::vector<double> rows(static_cast<std::size_t>(n) * width), shift(width), columns(table.columns);
+        for (std::size_t j = 0; j < width; ++j) {
+            shift[j] = 0.25 * static_cast<double>(j);
+            for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+                rows[i * width + j] = table.columns[j * tall + i] + shift[j];
+                columns[j * tall + i] = rows[i * width + j] - shift[j];
+            }
+        }
+        const ColumnTable by_column{columns.data(), table.target.data(), table.p, table.stride};
+        const ColumnTable by_row{nullptr,      table.target.data(), table.p, table.stride,
+                                 c_matrix<const double>(rows.data(), n, table.p), shift.data()};
+        const std::vector<double> path{0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01}, one{0.01};
+        for (const auto& alphas : {path, one})
+            for (const double tolerance : {1e-4, 1e-9})
+                for (const bool refine : {false, true}) {
+                    ElasticNetTask task = table.task(alphas, 1.0, false, refine);
+                    task.tolerance = tolerance;
+                    const auto solve = [&](const ColumnTable& given, int threads) {
+                        std::vector<double> x_mean(width), y_mean(1);
+                        return elastic_net_from_columns(given, table.weights.data(), 1, true, nullptr, task, x_mean.data(),
+                                                        y_mean.data(), threads);
+                    };
+                    const ElasticNetSolution expected = solve(by_column, 1);
+                    for (int threads : {1, 3}) {
+                        const ElasticNetSolution found = solve(by_row, threads);
+                        CHECK(found.coefficients(table.p) == expected.coefficients(table.p));
+                        CHECK(found.gaps == expected.gaps);
+                    }
+                }
+    }
+}
+
+TEST("pages of one's own: cells stay as an array grows past a mapping and shrinks again") {
+    OwnPages<float> cells(10);
+    for (std::size_t i = 0; i < 10; ++i) cells[i] = static_cast<float>(i);
+    for (const std::size_t count : {std::size_t{100}, std::size_t{1} << 17, std::size_t{1} << 20, std::size_t{1} << 16, std::size_t{10}}) {
+        cells.resize(count);
+        cells[count - 1] = 9.0f;
+        for (std::size_t i = 0; i < 9; ++i) CHECK(cells[i] == static_cast<float>(i));
+    }
+    OwnPages<float> other(std::move(cells));
+    CHECK(other[8] == 8.0f && other[9] == 9.0f);
+    CHECK(cells.get() == nullptr);
 }
 
 TEST("elastic net: an infinite penalty weight leaves a column out, and a start does not move the solution") {

@@ -491,6 +491,11 @@ def elastic_net_from_moments(grams: Sequence[Annotated[NDArray[numpy.float64], d
 def elastic_net_from_columns(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, path: ElasticNetPath, threads: int) -> dict:
     """Elastic net paths of one table under several row weightings."""
 
+def elastic_net_from_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, path: ElasticNetPath, threads: int) -> dict:
+    """
+    The same of the rows less the shift; target and weights are padded to a multiple of 8 rows.
+    """
+
 def elastic_net_from_sparse_columns(columns: SparseMatrix, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, path: ElasticNetPath, threads: int) -> dict:
     """
     Elastic net paths of one sparse table, given by column, under several row weightings.

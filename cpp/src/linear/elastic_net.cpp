@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <numeric>
 
+#include "assay/common/large_pages.hpp"
 #include "assay/common/threads.hpp"
 #include "elastic_net_design.hpp"
 #include "elastic_net_problem.hpp"
@@ -241,9 +244,30 @@ ElasticNetSolution not_finite(const elastic_net::Design& design, const ElasticNe
 
 }  // namespace
 
+namespace {
+
+struct Free {
+    void operator()(void* cells) const { std::free(cells); }
+};
+
+}  // namespace
+
 ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const double* weights, index_t problems,
                                             bool intercept, const double* start, const ElasticNetTask& task,
                                             double* x_mean, double* y_mean, int threads) {
+    // A single penalty on fewer rows than columns is solved by a path too, of which only the end is to be refined.
+    ElasticNetTask path = task;
+    path.refine = task.refine && task.n_alphas > 1;
+    const bool long_path = task.n_alphas >= elastic_net::least_for_copy || (task.n_alphas == 1 && table.stride < table.p);
+    const bool keep_low = long_path && elastic_net::allows_single(path);
+    if (table.columns == nullptr && !keep_low) {
+        // On large pages: a table written by column touches more small ones than the processor keeps.
+        const std::unique_ptr<double[], Free> written(
+            LargePages<double>().allocate(static_cast<std::size_t>(table.p * table.stride)));
+        shifted_columns(table.rows, table.shift, written.get(), table.stride, threads);
+        return elastic_net_from_columns({written.get(), table.target, table.p, table.stride}, weights, problems, intercept,
+                                        start, task, x_mean, y_mean, threads);
+    }
     if (task.n_alphas == 1 && problems > 1) {
         // Alone or in company the same: what a single penalty takes depends on the problem.
         std::vector<ElasticNetSolution> found;
@@ -256,11 +280,6 @@ ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const doub
         }
         return joined(found);
     }
-    // A single penalty on fewer rows than columns is solved by a path too, of which only the end is to be refined.
-    ElasticNetTask path = task;
-    path.refine = task.refine && task.n_alphas > 1;
-    const bool long_path = task.n_alphas >= elastic_net::least_for_copy || (task.n_alphas == 1 && table.stride < table.p);
-    const bool keep_low = long_path && elastic_net::allows_single(path);
     elastic_net::ColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, keep_low, threads);
     if (!design.finite()) return not_finite(design, task);
     if (task.n_alphas == 1) return elastic_net::follow_single(design, start, task, threads);

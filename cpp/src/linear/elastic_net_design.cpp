@@ -14,6 +14,7 @@ namespace {
 template <class Cell>
 constexpr index_t lane_count = 64 / static_cast<index_t>(sizeof(Cell));
 
+constexpr index_t together = 16;    // columns whose cells of one chunk of rows stay in the level-1 cache
 constexpr index_t a_step = 4;       // columns of a sweep that share the reads and writes of the residual
 constexpr double farthest = 1e4;    // square of a mean, in variances, up to which sweeps keep the residual's sum at zero
 constexpr index_t row_chunk = 512;  // rows whose cells of a tile's columns stay in the level-1 cache
@@ -144,9 +145,9 @@ ASSAY_INLINE void subtract_rows(const double* const* columns, const double* coef
 }
 
 template <int W, int B>
-ASSAY_INLINE void subtract_body(const double* const* columns, const double* coefficients, index_t count, index_t begin,
-                                index_t end, double* const* residuals) {
-    index_t row = begin;
+ASSAY_INLINE void subtract_body(const double* const* columns, const double* coefficients, index_t count, index_t end,
+                                double* const* residuals) {
+    index_t row = 0;
     if constexpr (W == 8 || B <= 2)  // what the registers hold
         for (; row + 16 <= end; row += 16) subtract_rows<W, 2, B>(columns, coefficients, count, row, residuals);
     for (; row < end; row += 8) subtract_rows<W, 1, B>(columns, coefficients, count, row, residuals);
@@ -154,9 +155,9 @@ ASSAY_INLINE void subtract_body(const double* const* columns, const double* coef
 
 #define ASSAY_SUBTRACT(B)                                                                                            \
     ASSAY_DISPATCH_EACH(void, subtract_##B, (subtract_body<8, B>), (subtract_body<4, B>), (subtract_body<2, B>),     \
-                   (const double* const* columns, const double* coefficients, index_t count, index_t begin,          \
-                    index_t end, double* const* residuals),                                                          \
-                   (columns, coefficients, count, begin, end, residuals))
+                   (const double* const* columns, const double* coefficients, index_t count, index_t end,            \
+                    double* const* residuals),                                                                       \
+                   (columns, coefficients, count, end, residuals))
 ASSAY_SUBTRACT(1)
 ASSAY_SUBTRACT(2)
 ASSAY_SUBTRACT(3)
@@ -308,10 +309,7 @@ void Block::add_rows(const double* factors, const index_t* rows, index_t row_cou
 void Block::grow(index_t columns, index_t kept) {
     const auto move = [&](auto& cells) {
         using Cell = std::remove_reference_t<decltype(cells[0])>;
-        void* const larger = std::realloc(cells.get(), at(columns * columns) * sizeof(Cell));
-        if (larger == nullptr) throw std::bad_alloc();
-        static_cast<void>(cells.release());
-        cells.reset(static_cast<Cell*>(larger));
+        cells.resize(at(columns * columns));
         for (index_t a = kept - 1; a > 0; --a) {
             const Cell* const from = cells.get() + a * capacity;
             std::copy_backward(from, from + kept, cells.get() + a * columns + kept);
@@ -370,7 +368,7 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
     const index_t n = table.stride;
     if (keep_low) {
         low_stride_ = (n + 15) / 16 * 16;
-        low_.reset(new float[at(p * low_stride_)]);
+        low_.resize(at(p * low_stride_));
         scales_.resize(at(p));
     }
     std::vector<const double*> right;
@@ -385,12 +383,16 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
         right.push_back(part.weights);
     }
     const auto sides = static_cast<index_t>(right.size());
-    parallel_chunks(p, 16, threads, [&](index_t, index_t begin, index_t end) {
+    parallel_chunks(p, together, threads, [&](index_t, index_t begin, index_t end) {
+        CellsOf cells(table_);
+        index_t chosen[together];
+        const double* all[together];
+        for (index_t j = begin; j < end; ++j) chosen[j - begin] = j;
+        cells.read(chosen, end - begin, 0, n, all);
         for (index_t j = begin; j < end; j += 4) {
-            const double* left[4];
+            const double* const* const left = all + (j - begin);
             const index_t count = std::min<index_t>(4, end - j);
             for (index_t a = 0; a < count; ++a) {
-                left[a] = table_.columns + (j + a) * n;
                 norms_[at(j + a)] = std::sqrt(dot(left[a], left[a], n));
                 if (!keep_low) continue;
                 scales_[at(j + a)] = scale_of(norms_[at(j + a)]);
@@ -430,7 +432,7 @@ void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, i
         }
         return true;
     };
-    if (low_ != nullptr && block.single() && near(0, first)) {
+    if (low_.get() != nullptr && block.single() && near(0, first)) {
         fill<float>(problem, columns, first, block, threads);
         if (near(first, static_cast<index_t>(columns.size()))) return;
     }
@@ -448,21 +450,30 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
     const auto room = (index_t{512} << 10) / (static_cast<index_t>(sizeof(Cell)) * n);
     const index_t group = std::clamp<index_t>(room / tile_width * tile_width, tile_width, 60);
     const int workers = threads_for(static_cast<double>(m - first) * static_cast<double>(m) * static_cast<double>(n), threads);
+    CellsOf full(table_);
+    std::vector<const double*> sources(low ? 0 : at(m));
+    if constexpr (!low) full.read(columns.data(), m, 0, n, sources.data());
     parallel_chunks(m - first, group, workers, [&](index_t, index_t from, index_t to_place) {
         const index_t begin = first + from, end = first + to_place, wide = end - begin;
-        std::vector<Cell> scaled(at(wide * stride), Cell{0});
-        std::vector<double> sums(at(end * wide), 0.0), own(low ? at(n) : 0), scales(at(wide), 1.0);
+        CellsOf entering(table_);
+        const OwnPages<Cell> scaled(at(wide * stride));
+        const OwnPages<double> sums(at(end * wide));
+        std::fill_n(scaled.get(), wide * stride, Cell{0});
+        std::fill_n(sums.get(), end * wide, 0.0);
+        std::vector<double> own(low ? at(n) : 0), scales(at(wide), 1.0);
         std::vector<double> left_over(at(wide));  // of the sum of a weighted column, which is zero but for rounding
+        const double* cells[together];
         for (index_t b = begin; b < end; ++b) {
-            const index_t j = columns[at(b)];
-            Cell* const to = scaled.data() + (b - begin) * stride;
+            const index_t j = columns[at(b)], place = (b - begin) % together;
+            Cell* const to = scaled.get() + (b - begin) * stride;
             if constexpr (low) {
-                weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, own.data(), n);
+                if (place == 0) entering.read(columns.data() + b, std::min(together, end - b), 0, n, cells);
+                weigh(part.weights, cells[place], mean[j], 1.0 / part.weight, own.data(), n);
                 double& scale = scales[at(b - begin)];
                 scale = scale_of(std::sqrt(dot(own.data(), own.data(), n)));
                 narrow(own.data(), 1 / scale, to, n);
             } else {
-                weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, to, n);
+                weigh(part.weights, sources[at(b)], mean[j], 1.0 / part.weight, to, n);
                 left_over[at(b - begin)] = sum_of(to, n);
             }
         }
@@ -471,12 +482,15 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
             for (index_t a = 0; a < end; a += 4) {
                 const Cell* left[4];
                 const index_t tall = std::min<index_t>(4, end - a);
-                for (index_t k = 0; k < tall; ++k) left[k] = column<Cell>(columns[at(a + k)]) + range.begin;
+                for (index_t k = 0; k < tall; ++k) {
+                    if constexpr (low) left[k] = low_column(columns[at(a + k)]) + range.begin;
+                    else left[k] = sources[at(a + k)] + range.begin;
+                }
                 for (index_t b = begin; b < end; b += tile_width) {
                     if (b + tile_width <= a) continue;
                     const Cell* right[tile_width];
                     const index_t some = std::min(tile_width, end - b);
-                    for (index_t k = 0; k < some; ++k) right[k] = scaled.data() + (b - begin + k) * stride + range.begin;
+                    for (index_t k = 0; k < some; ++k) right[k] = scaled.get() + (b - begin + k) * stride + range.begin;
                     double out[4 * tile_width];
                     products(left, tall, right, some, last - range.begin, out);
                     for (index_t i = 0; i < tall; ++i)
@@ -499,17 +513,16 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
 
 // r = y - mean - sum_j b_j (x_j - mean_j) on the training rows, of all problems asked for: a column is read once for them.
 void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) {
-    constexpr index_t together = 16;  // columns whose cells of one chunk of rows stay in the level-1 cache
     const auto count = static_cast<index_t>(requests.size());
     std::vector<index_t> place(at(p), -1);
     for (const Request& request : requests)
         for (std::size_t a = 0; a < request.support.columns.size(); ++a)
             if (request.support.values[a] != 0) place[at(request.support.columns[a])] = 0;
-    std::vector<const double*> columns;
+    std::vector<index_t> columns;
     for (index_t j = 0; j < p; ++j) {
         if (place[at(j)] < 0) continue;
         place[at(j)] = static_cast<index_t>(columns.size());
-        columns.push_back(table_.columns + j * table_.stride);
+        columns.push_back(j);
     }
     // Coefficients of each column, in groups of tile_width problems.
     const auto used = static_cast<index_t>(columns.size()), groups = (count + tile_width - 1) / tile_width;
@@ -534,12 +547,17 @@ void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) 
     parallel_chunks(table_.stride, 256, workers, [&](index_t, index_t begin, index_t end) {
         for (index_t k = 0; k < count; ++k)
             for (index_t i = begin; i < end; ++i) to[at(k)][i] = table_.target[i] + level[at(k)];
+        std::vector<double*> from_begin(at(count));
+        for (index_t k = 0; k < count; ++k) from_begin[at(k)] = to[at(k)] + begin;
+        CellsOf cells(table_);
+        const double* sources[together];
         for (index_t u = 0; u < used; u += together) {
             const index_t some = std::min(together, used - u);
+            cells.read(columns.data() + u, some, begin, end, sources);
             for (index_t g = 0; g < groups; ++g)
                 subtract[std::min(tile_width, count - g * tile_width) - 1](
-                    columns.data() + u, coefficients.data() + (g * used + u) * tile_width, some, begin, end,
-                    to.data() + g * tile_width);
+                    sources, coefficients.data() + (g * used + u) * tile_width, some, end - begin,
+                    from_begin.data() + g * tile_width);
         }
     });
 }
@@ -551,20 +569,18 @@ void ColumnDesign::extend(index_t problem, const std::vector<index_t>& columns, 
     state.own.resize(at(m * a_step));
     const int workers = threads_for(static_cast<double>((m - known) * n * a_step), threads);
     parallel_chunks(m - known, 16 * a_step, workers, [&](index_t, index_t from, index_t to) {
-        std::vector<double> scaled(at(a_step * n));
+        std::vector<double> scaled(at(n));
         for (index_t begin = known + from; begin < known + to; begin += a_step) {
             const index_t wide = std::min(a_step, m - begin);
-            const double *left[a_step], *right[a_step];
-            for (index_t k = 0; k < wide; ++k) {
-                const index_t j = columns[at(begin + k)];
-                left[k] = table_.columns + j * n;
-                right[k] = scaled.data() + k * n;
-                weigh(part.weights, left[k], x_mean_[problem * p + j], 1 / part.weight, scaled.data() + k * n, n);
+            const double* left[a_step];
+            for (index_t k = 0; k < wide; ++k) left[k] = table_.columns + columns[at(begin + k)] * n;
+            for (index_t c = 0; c < wide; ++c) {
+                const double* const right = scaled.data();
+                weigh(part.weights, left[c], x_mean_[problem * p + columns[at(begin + c)]], 1 / part.weight, scaled.data(), n);
+                double out[4 * tile_width];
+                products(left, wide, &right, 1, n, out);
+                for (index_t k = 0; k < wide; ++k) state.own[at((begin + k) * a_step + c)] = out[k * tile_width];
             }
-            double out[4 * tile_width];
-            products(left, wide, right, wide, n, out);
-            for (index_t k = 0; k < wide; ++k)
-                std::copy_n(out + k * tile_width, wide, state.own.data() + (begin + k) * a_step);
         }
     });
 }
@@ -679,7 +695,7 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
                 chosen.push_back(j);
         return chosen;
     };
-    const bool low = low_ != nullptr && std::all_of(requests.begin(), requests.end(), [](const Request& request) {
+    const bool low = low_.get() != nullptr && std::all_of(requests.begin(), requests.end(), [](const Request& request) {
         return request.l1 > 0;
     });
     if (low) {
@@ -698,11 +714,13 @@ template <class Needs>
 void ColumnDesign::gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs,
                              int threads) {
     const index_t n = table_.stride, count = static_cast<index_t>(requests.size());
-    parallel_chunks(static_cast<index_t>(wanted.size()), 16, threads, [&](index_t, index_t begin, index_t end) {
+    parallel_chunks(static_cast<index_t>(wanted.size()), together, threads, [&](index_t, index_t begin, index_t end) {
+        CellsOf cells(table_);
+        const double* all[together];
+        cells.read(wanted.data() + begin, end - begin, 0, n, all);
         for (index_t j = begin; j < end; j += 4) {
-            const double* left[4];
+            const double* const* const left = all + (j - begin);
             const index_t tall = std::min<index_t>(4, end - j);
-            for (index_t a = 0; a < tall; ++a) left[a] = table_.columns + wanted[at(j + a)] * n;
             for (index_t s = 0; s < count; s += tile_width) {
                 const double* right[tile_width];
                 const index_t wide = std::min(tile_width, count - s);
@@ -743,7 +761,7 @@ void ColumnDesign::low_gradients(std::vector<Request>& requests, const std::vect
                 double sums[4 * tile_width] = {};
                 for (index_t row = 0; row < low_stride_; row += low_chunk) {
                     const float *left[4], *right[tile_width];
-                    for (index_t a = 0; a < tall; ++a) left[a] = column<float>(wanted[at(j + a)]) + row;
+                    for (index_t a = 0; a < tall; ++a) left[a] = low_column(wanted[at(j + a)]) + row;
                     for (index_t b = 0; b < wide; ++b) right[b] = sides.data() + (s + b) * low_stride_ + row;
                     double out[4 * tile_width];
                     products(left, tall, right, wide, std::min(low_chunk, low_stride_ - row), out);
@@ -767,19 +785,3 @@ void ColumnDesign::low_gradients(std::vector<Request>& requests, const std::vect
 }
 
 }  // namespace assay::elastic_net
-
-namespace assay {
-
-void shifted_columns(Matrix<const double> x, const double* shift, double* out, index_t stride, int threads) {
-    constexpr index_t block = 16;
-    parallel_chunks(x.cols, block, threads, [&](index_t, index_t begin, index_t end) {
-        for (index_t first = 0; first < x.rows; first += 64) {
-            const index_t last = std::min(x.rows, first + 64);
-            for (index_t j = begin; j < end; ++j)
-                for (index_t i = first; i < last; ++i) out[j * stride + i] = x(i, j) - shift[j];
-        }
-        for (index_t j = begin; j < end; ++j) std::fill(out + j * stride + x.rows, out + (j + 1) * stride, 0.0);
-    });
-}
-
-}  // namespace assay

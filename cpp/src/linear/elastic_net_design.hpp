@@ -1,11 +1,10 @@
 // Where the gradient and the blocks of Q come from: Gram matrices, or the columns of the table.
 #pragma once
 
-#include <cstdlib>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
+#include "assay/common/own_pages.hpp"
 #include "assay/linear/elastic_net.hpp"
 #include "elastic_net_penalty.hpp"
 
@@ -61,18 +60,15 @@ public:
     // and the new one are never held together.
     void grow(index_t columns, index_t kept);
     void release() {
-        high_.reset();
-        low_.reset();
+        high_.release();
+        low_.release();
         capacity = 0;
     }
 
 private:
     bool single_;
-    struct Free {
-        void operator()(void* cells) const { std::free(cells); }
-    };
-    std::unique_ptr<double[], Free> high_;  // not cleared: room that is never used costs nothing
-    std::unique_ptr<float[], Free> low_;
+    OwnPages<double> high_;  // not cleared: room that is never used costs nothing
+    OwnPages<float> low_;
 };
 
 // Where sweeps that update the residual stand: e = w r / W but for the means, which `level` makes good.
@@ -129,6 +125,19 @@ private:
 
 struct RowRange {
     index_t begin, end;
+};
+
+// Cells of some columns in a range of rows: where they lie by column, or gathered from the rows of the table.
+class CellsOf {
+public:
+    explicit CellsOf(const ColumnTable& table) : table_(table) {}
+    // to[u]: cell `begin` of column columns[u], and those after it up to `end`, until the next call.
+    void read(const index_t* columns, index_t count, index_t begin, index_t end, const double** to);
+
+private:
+    const ColumnTable& table_;
+    std::unique_ptr<double[]> room_;
+    index_t size_ = 0;
 };
 
 // The target of one problem under its row weights: around its mean (with an intercept), and as the residual at zero.
@@ -188,11 +197,7 @@ public:
 
 private:
     using Part = ColumnPart;
-    template <class Cell>
-    const Cell* column(index_t j) const {
-        if constexpr (std::is_same_v<Cell, float>) return low_.get() + j * low_stride_;
-        else return table_.columns + j * table_.stride;
-    }
+    const float* low_column(index_t j) const { return low_.get() + j * low_stride_; }
     template <class Cell>
     void fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block, int threads) const;
     void residuals(const std::vector<Request>& requests, int threads);
@@ -211,7 +216,7 @@ private:
     const ColumnTable table_;
     const double* x_mean_;
     std::vector<double> norms_;  // |x_j| over all rows
-    std::unique_ptr<float[]> low_;  // column j over scales_[j], a power of two >= |x_j|, or null
+    OwnPages<float> low_;  // column j over scales_[j], a power of two >= |x_j|, or null
     index_t low_stride_ = 0;        // a multiple of 16
     std::vector<double> scales_;
 };

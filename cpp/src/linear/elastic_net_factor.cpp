@@ -14,20 +14,20 @@ constexpr index_t rows_a_task = 48;
 constexpr double least_pivot = 1e-11;  // of the diagonal: below it a column is taken for dependent
 
 // Takes off rows [begin, end) of the panel what the columns before it explain.
-void subtract_explained(double* a, index_t m, index_t first, index_t last, index_t begin, index_t end) {
+void subtract_explained(double* a, index_t first, index_t last, index_t begin, index_t end) {
     if (first == 0) return;
     for (index_t i = begin; i < end; i += 4) {
         const double* left[4];
         const index_t tall = std::min<index_t>(4, end - i);
-        for (index_t r = 0; r < tall; ++r) left[r] = a + (i + r) * m;
+        for (index_t r = 0; r < tall; ++r) left[r] = a + row_start(i + r);
         for (index_t j = first; j < std::min(last, i + tall); j += tile_width) {
             const double* right[tile_width];
             const index_t wide = std::min(tile_width, last - j);
-            for (index_t c = 0; c < wide; ++c) right[c] = a + (j + c) * m;
+            for (index_t c = 0; c < wide; ++c) right[c] = a + row_start(j + c);
             double out[4 * tile_width];
             tile_products(left, tall, right, wide, first, out);
             for (index_t r = 0; r < tall; ++r)
-                for (index_t c = 0; c < wide; ++c) a[(i + r) * m + j + c] -= out[r * tile_width + c];
+                for (index_t c = 0; c < std::min(wide, i + r + 1 - j); ++c) a[row_start(i + r) + j + c] -= out[r * tile_width + c];
         }
     }
 }
@@ -36,26 +36,26 @@ void subtract_explained(double* a, index_t m, index_t first, index_t last, index
 
 bool factorise(double* a, index_t m, int threads) {
     std::vector<double> diagonal(at(m));
-    for (index_t j = 0; j < m; ++j) diagonal[at(j)] = a[j * m + j];
+    for (index_t j = 0; j < m; ++j) diagonal[at(j)] = a[row_start(j) + j];
     for (index_t first = 0; first < m; first += panel) {
         const index_t last = std::min(m, first + panel);
-        subtract_explained(a, m, first, last, first, last);
+        subtract_explained(a, first, last, first, last);
         for (index_t j = first; j < last; ++j) {
-            double* const row = a + j * m;
+            double* const row = a + row_start(j);
             for (index_t k = first; k <= j; ++k) {
-                const double rest = row[k] - dot(row + first, a + k * m + first, k - first);
-                if (k < j) row[k] = rest / a[k * m + k];
+                const double rest = row[k] - dot(row + first, a + row_start(k) + first, k - first);
+                if (k < j) row[k] = rest / a[row_start(k) + k];
                 else if (!(rest > least_pivot * diagonal[at(j)])) return false;
                 else row[j] = std::sqrt(rest);
             }
         }
         const double work = static_cast<double>(m - last) * static_cast<double>(last) * panel;
         parallel_chunks(m - last, rows_a_task, threads_for(work, threads), [&](index_t, index_t begin, index_t end) {
-            subtract_explained(a, m, first, last, last + begin, last + end);
+            subtract_explained(a, first, last, last + begin, last + end);
             for (index_t i = last + begin; i < last + end; ++i) {
-                double* const row = a + i * m;
+                double* const row = a + row_start(i);
                 for (index_t k = first; k < last; ++k)
-                    row[k] = (row[k] - dot(row + first, a + k * m + first, k - first)) / a[k * m + k];
+                    row[k] = (row[k] - dot(row + first, a + row_start(k) + first, k - first)) / a[row_start(k) + k];
             }
         });
     }
@@ -63,10 +63,10 @@ bool factorise(double* a, index_t m, int threads) {
 }
 
 void solve_factored(const double* a, index_t m, std::vector<double>& x) {
-    for (index_t i = 0; i < m; ++i) x[at(i)] = (x[at(i)] - dot(a + i * m, x.data(), i)) / a[i * m + i];
+    for (index_t i = 0; i < m; ++i) x[at(i)] = (x[at(i)] - dot(a + row_start(i), x.data(), i)) / a[row_start(i) + i];
     for (index_t i = m - 1; i >= 0; --i) {
-        x[at(i)] /= a[i * m + i];
-        add_multiple(-x[at(i)], a + i * m, x.data(), i);
+        x[at(i)] /= a[row_start(i) + i];
+        add_multiple(-x[at(i)], a + row_start(i), x.data(), i);
     }
 }
 

@@ -7,9 +7,12 @@
 
 namespace assay::elastic_net {
 
-// Lower triangle of a (m x m, row by row) in place, what is above it never needed; false if the matrix is not safely positive definite. Panels of columns
-// are updated by all the columns before them in tiles of inner products, each in one fixed order: m^3 / 6 multiply-adds, the
-// same to the bit for any number of threads.
+// Where row i of the lower triangle begins: rows one after another, each as long as it needs to be in whole lanes.
+inline index_t row_start(index_t i) { return 32 * (i / 8) * (i / 8 + 1) + i % 8 * 8 * (i / 8 + 1); }
+
+// Lower triangle of a (m rows) in place; false if the matrix is not safely positive definite. Panels of columns are updated
+// by all the columns before them in tiles of inner products, each in one fixed order: m^3 / 6 multiply-adds, the same to the
+// bit for any number of threads.
 bool factorise(double* a, index_t m, int threads);
 
 // x <- a^-1 x, from the factor.

@@ -51,17 +51,17 @@ struct History {
 
     // Weights (summing to one) of the last `depth` iterates that make the combined step shortest; false if singular.
     bool combine(std::vector<double>& weights) const {
-        std::vector<double> products(depth * depth), difference[depth];
+        std::vector<double> products(at(row_start(depth))), difference[depth];
         const auto m = static_cast<index_t>(b[0].size());
         double trace = 0;
         for (std::size_t i = 0; i < depth; ++i) {
             difference[i] = b[i + 1];
             add_multiple(-1.0, b[i].data(), difference[i].data(), m);
             for (std::size_t j = 0; j <= i; ++j)
-                products[i * depth + j] = dot(difference[i].data(), difference[j].data(), m);
-            trace += products[i * depth + i];
+                products[at(row_start(static_cast<index_t>(i))) + j] = dot(difference[i].data(), difference[j].data(), m);
+            trace += products[at(row_start(static_cast<index_t>(i))) + i];
         }
-        for (std::size_t i = 0; i < depth; ++i) products[i * depth + i] += 1e-10 * trace;
+        for (std::size_t i = 0; i < depth; ++i) products[at(row_start(static_cast<index_t>(i))) + i] += 1e-10 * trace;
         if (!(trace > 0) || !factorise(products.data(), depth, 1)) return false;
         weights.assign(depth, 1.0);
         solve_factored(products.data(), depth, weights);
@@ -133,31 +133,29 @@ public:
         return largest;
     }
 
-    // The gradient expected at the next penalty: between kinks the path is linear in alpha, so it goes on by `share` of
-    // its last change. Keeps where the path is now, for the next call.
+    // Says where the path is expected to lead at the next penalty: between kinks it is linear in alpha, so gradient and
+    // coefficients go on by `share` of their last change. Keeps where they are now, for the next call.
     void foresee(double share) {
-        expected_ = gradient.value;
+        share_ = share;
+        keep_gradient_ = true;
+        last_b_.resize(b.size(), 0.0);
+        ahead_ = b;
         if (share > 0)
-            for (std::size_t j = 0; j < expected_.size(); ++j)
-                expected_[j] += share * (gradient.value[j] - last_gradient_[j]);
-        last_gradient_ = gradient.value;
-        ahead_.assign(at(design_.p), 0.0);
-        for (std::size_t k = 0; k < columns.size(); ++k) {
-            const std::size_t j = at(columns[k]);
-            const double next = share > 0 ? b[k] + share * (b[k] - last_b_[j]) : b[k];
-            ahead_[j] = b[k] * next > 0 ? next : b[k];
-        }
-        last_b_.assign(at(design_.p), 0.0);
-        for (std::size_t k = 0; k < columns.size(); ++k) last_b_[at(columns[k])] = b[k];
+            for (std::size_t k = 0; k < b.size(); ++k) {
+                const double next = b[k] + share * (b[k] - last_b_[k]);
+                if (b[k] * next > 0) ahead_[k] = next;
+            }
+        last_b_ = b;
     }
-    void expect_no_change() { expected_ = gradient.value; }
+    void expect_no_change() { share_ = 0; }
 
     // Goes where the path was expected to lead, if that is downhill.
     void leap(const Penalty& penalty) {
         load_gradient();
         const double before = measure(penalty).objective(penalty);
         const std::vector<double> old_b = b, old_g = g_;
-        for (std::size_t k = 0; k < columns.size(); ++k) b[k] = ahead_[at(columns[k])];
+        ahead_.resize(b.size(), 0.0);  // of columns that have entered since
+        b = ahead_;
         if (by_residual_) rebuild_gradient();
         else follow_changes(old_b);
         if (!(measure(penalty).objective(penalty) < before)) {
@@ -170,7 +168,11 @@ public:
     // about twice as many as are active. Returns how many entered.
     index_t grow(const Penalty& penalty, double threshold) {
         std::vector<index_t> found;
-        const auto pull = [&](index_t j) { return penalty.pull(expected_[at(j)]) / task_.penalty_weights[j]; };
+        const auto pull = [&](index_t j) {
+            double expected = gradient.value[at(j)];
+            if (share_ > 0) expected += share_ * (gradient.value[at(j)] - last_gradient_[at(j)]);
+            return penalty.pull(expected) / task_.penalty_weights[j];
+        };
         for (index_t j = 0; j < design_.p; ++j)
             if (place[at(j)] < 0 && pull(j) > threshold) found.push_back(j);
         index_t room = std::max<index_t>(64, 2 * active());
@@ -193,12 +195,14 @@ public:
             std::sort(found.begin(), found.end());
         }
         admit(found);
+        if (keep_gradient_) last_gradient_ = gradient.value;
+        keep_gradient_ = false;
         return static_cast<index_t>(found.size());
     }
 
     // Lets go of idle columns when they outnumber the active ones, so that updates stay short.
     void shed(const Penalty& penalty) {
-        if (static_cast<index_t>(columns.size()) <= 2 * active() + 100) return;
+        if (static_cast<index_t>(columns.size()) <= active() + active() / 4 + 100) return;
         std::vector<index_t> kept;
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0 || strength(penalty, columns[k]) > 0.8 * penalty.l1) kept.push_back(static_cast<index_t>(k));
@@ -207,13 +211,16 @@ public:
             for (index_t c = 0; c < m && !by_residual_; ++c) q_.set(a, c, q_.cell(kept[at(a)], kept[at(c)]));
         }
         for (index_t j : columns) place[at(j)] = -1;
+        last_b_.resize(b.size(), 0.0);
         for (index_t a = 0; a < m; ++a) {
+            last_b_[at(a)] = last_b_[at(kept[at(a)])];
             columns[at(a)] = columns[at(kept[at(a)])];
             b[at(a)] = b[at(kept[at(a)])];
             place[at(columns[at(a)])] = a;
         }
         columns.resize(at(m));
         b.resize(at(m));
+        last_b_.resize(at(m));
         if (by_residual_) design_.extend(number_, columns, 0, state_, threads_);
         gather();
     }
@@ -301,7 +308,10 @@ public:
 private:
     Block q_;
     std::vector<double> c_, g_, v_, diagonal_;
-    std::vector<double> expected_, last_gradient_, last_b_, ahead_;  // over all columns
+    double share_ = 0;                     // of the last change, by which the gradient is expected to go on
+    bool keep_gradient_ = false;           // whether it is the last one of the next penalty
+    std::vector<double> last_gradient_;    // over all columns
+    std::vector<double> last_b_, ahead_;   // by place, zero for columns that entered since
     bool by_residual_ = false;                                       // no Q: sweeps update the residual
     ResidualState state_;
 
@@ -346,7 +356,7 @@ private:
             by_residual_ = true;
             q_.release();
         }
-        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 32 + 16), before);
+        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 128 + 16), before);
         for (index_t j : fresh) {
             place[at(j)] = static_cast<index_t>(columns.size());
             columns.push_back(j);
@@ -373,18 +383,21 @@ private:
         if (by_full_columns_) rebuild_gradient();
         by_full_columns_ = false;
         std::vector<index_t> kept;
-        std::vector<double> values;
+        std::vector<double> values, before;
+        last_b_.resize(b.size(), 0.0);
         for (std::size_t k = 0; k < columns.size(); ++k) {
             place[at(columns[k])] = -1;
             if (b[k] == 0 && !(penalty.pull(g_[k]) > 0.9 * penalty.l1 * v_[k])) continue;
             kept.push_back(columns[k]);
             values.push_back(b[k]);
+            before.push_back(last_b_[k]);
         }
         const auto m = static_cast<index_t>(kept.size());
         by_residual_ = false;
         state_ = {};
         columns = kept;
         b = values;
+        last_b_ = before;
         for (index_t k = 0; k < m; ++k) place[at(columns[at(k)])] = k;
         q_.grow(std::min(design_.p, m + 16), 0);
         design_.block(number_, columns, 0, q_, threads_);
@@ -546,16 +559,16 @@ private:
             if (b[k] != 0) support.push_back(static_cast<index_t>(k));
         const auto m = static_cast<index_t>(support.size());
         if (m == 0) return true;
-        // Not kept, as it is as large as Q, and not cleared: what lies above the diagonal costs nothing.
-        const std::unique_ptr<double[]> matrix(new double[at(m * m)]);
+        const OwnPages<double> matrix(at(row_start(m)));  // not kept, as it is as large as Q in single precision
         // Dependent columns: a trace of ridge keeps the step downhill, and it then ends where one of them leaves.
         bool dependent = false;
         for (double ridge : {0.0, 1e-9}) {
             dependent = ridge > 0;
             for (index_t i = 0; i < m; ++i) {
                 const index_t k = support[at(i)];
-                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = q_.cell(k, support[at(j)]);
-                matrix[at(i * m + i)] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
+                double* const row = matrix.get() + row_start(i);
+                for (index_t j = 0; j <= i; ++j) row[j] = q_.cell(k, support[at(j)]);
+                row[i] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
             }
             if (factorise(matrix.get(), m, threads_)) break;
             if (dependent) return false;

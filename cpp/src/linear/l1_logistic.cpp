@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "assay/common/own_pages.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/linear/logistic.hpp"
@@ -30,7 +31,7 @@ ASSAY_INLINE double gather_dot_body(const float* x, const std::int32_t* index, i
 struct Model {
     std::vector<index_t> columns;              // working columns
     std::vector<index_t> starts;               // of their cells in `cells`
-    std::vector<float> cells;                  // scaled columns times sqrt(D)
+    OwnPages<float> cells;                     // scaled columns times sqrt(D)
     std::vector<double> curvature, tilt;       // H_jj and h_j
     std::vector<double> gradient, step;        // G_j (with the ridge at g), d_j
     double weight = 0.0;                       // S
@@ -55,7 +56,7 @@ ASSAY_INLINE double sweep_body(const Sweep& s) {
     for (const index_t at : s.places) {
         const auto place = static_cast<std::size_t>(at);
         const index_t j = model.columns[place], first = table.begin(j), count = table.end(j) - first;
-        const float* const x = model.cells.data() + model.starts[place];
+        const float* const x = model.cells.get() + model.starts[place];
         const std::int32_t* const index = table.indices + first;
         const double ridge = s.problem.ridge[j], l1 = s.problem.l1[j], before = s.point[j] + model.step[place];
         const double gradient = model.gradient[place] + ridge * model.step[place] + s.shift * model.tilt[place] +
@@ -218,7 +219,7 @@ private:
             for (index_t at = begin; at < end; ++at) {
                 const index_t j = model.columns[size(at)], first = problem_.columns.begin(j);
                 const index_t cells = problem_.columns.end(j) - first;
-                float* const x = model.cells.data() + model.starts[size(at)];
+                float* const x = model.cells.get() + model.starts[size(at)];
                 double square = 0.0, tilt = 0.0;
                 for (index_t k = 0; k < cells; ++k) {
                     const double root = root_[size(problem_.columns.indices[first + k])];
@@ -337,7 +338,7 @@ private:
         const index_t j = model_.columns[at], first = problem_.columns.begin(j);
         const index_t count = problem_.columns.end(j) - first;
         const std::int32_t* const index = problem_.columns.indices + first;
-        const float* const x = model_.cells.data() + model_.starts[at];
+        const float* const x = model_.cells.get() + model_.starts[at];
         for (index_t k = 0; k < count; ++k) change_[size(index[k])] += move * static_cast<double>(x[k]);
         if (model_.weight > 0.0) shift_ -= move * model_.tilt[at] / model_.weight;
     }

@@ -260,7 +260,8 @@ class Batches:
             moments = functools.reduce(joint_moments, [part.moments for part in opened if part.moments is not None])
         target: Any = None
         if spec.target is not None:
-            target = _joined_target([part.target for part in opened], [part.target_labels for part in opened])
+            known = None if spec.along is None or any(part.along is None for part in opened) else spec.along.labels
+            target = _joined_target([part.target for part in opened], [part.target_labels for part in opened], known)
         weights = None if spec.weight is None else np.concatenate([part.weights for part in opened])
         sums = [part.along for part in opened]
         table = BatchedTable(
@@ -426,11 +427,12 @@ class OpenedPart:
     @classmethod
     def of(cls, source: Any, spec: Spec) -> OpenedPart:
         """Read a source to its end."""
-        reader, sums = _Reader(spec), SumsAlong(spec.along, spec.target_is_label, spec.number)
+        reader, sums = _Reader(spec), SumsAlong(spec.along, spec.target_is_label, spec.number, spec.scratch)
         for block in reader.blocks_of(source, sums):
             cells, facts = reader.examine(block)
             sums.add(cells, facts, reader.target_codes)
             del block, cells  # not held while more rows are decoded
+        sums.end()
         return replace(reader.done(), along=sums.result, coded=sums.coded)
 
 
@@ -624,8 +626,7 @@ class _Reader:
 
     def _target(self, series: pl.Series) -> np.ndarray:
         if not self.spec.target_is_label:
-            values = series if series.dtype.is_integer() else series.cast(pl.Float64)
-            return values.to_numpy().astype(np.int64 if series.dtype.is_integer() else np.float64)
+            return _numbers_of(series, narrow=self.spec.along is not None)
         return _codes_of(series, self.target_codes).astype(np.int32)
 
     def _numbers(self, frame: pl.DataFrame) -> np.ndarray:
@@ -711,19 +712,33 @@ def _recodings(
     return found
 
 
-def _joined_target(parts: list[np.ndarray | None], labels: list[list[Any] | None]) -> Any:
-    """The target of all parts: numbers, or codes of labels in sorted order."""
+def _numbers_of(series: pl.Series, *, narrow: bool) -> np.ndarray:
+    """A target of numbers; those of classes as bytes where they are small whole ones, as each row holds one."""
+    values = (series if series.dtype.is_integer() else series.cast(pl.Float64)).to_numpy()
+    with np.errstate(invalid="ignore"):
+        few = values.astype(np.int8)
+    if narrow and np.array_equal(values, few):
+        return few
+    return values.astype(np.int64 if series.dtype.is_integer() else np.float64)
+
+
+def _joined_target(
+    parts: list[np.ndarray | None], labels: list[list[Any] | None], known: np.ndarray | None = None
+) -> Any:
+    """The target of all parts: numbers, or codes of labels in sorted order; `known` are all the numbers that it has."""
     held = [part for part in parts if part is not None]
+    if labels[0] is None and known is not None:
+        return CodedLabels(known, np.concatenate([np.searchsorted(known, part).astype(np.int32) for part in held]))
     if labels[0] is None:
         return np.concatenate(held)
     whole = _sorted_labels([label for own in labels if own is not None for label in own])
     place = {label: number for number, label in enumerate(whole.tolist())}
-    codes = []
+    found = []
     for part, own in zip(parts, labels):
         assert part is not None and own is not None
         places = np.array([place[label if isinstance(label, bool) else label.rstrip("\0")] for label in own])
-        codes.append(places.astype(np.int32)[part])
-    return CodedLabels(whole, np.concatenate(codes))
+        found.append(places.astype(np.int32)[part])
+    return CodedLabels(whole, np.concatenate(found))
 
 
 def _without_codes(facts: ColumnFacts, categories: Sequence[np.ndarray | None]) -> ColumnFacts:

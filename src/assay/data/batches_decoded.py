@@ -179,11 +179,11 @@ class SumsAlong:
     """Sums over the blocks of the first pass, and the codes of its rows, as long as every
     row has a class that is known and no cell is missing."""
 
-    def __init__(self, along: Along | None, by_label: bool, number: int) -> None:
+    def __init__(self, along: Along | None, by_label: bool, number: int, scratch: str | None = None) -> None:
         self.along, self.by_label = along, by_label
         self.result: Any = None
         coding = None if along is None else along.coding
-        self.coded = None if coding is None else CodedPart(coding, number)
+        self.coded = None if coding is None else CodedPart(coding, number, scratch)
         self._values: list[np.ndarray] = []
         self._weights: list[np.ndarray] = []
 
@@ -207,6 +207,11 @@ class SumsAlong:
         found = self.along.work(block, codes, weights)
         self.result = found if self.result is None else added(self.result, found)
         if self.coded is not None and not self.coded.add(block):
+            self.coded = None
+
+    def end(self) -> None:
+        """Told that all blocks were added."""
+        if self.coded is not None and not self.coded.end():
             self.coded = None
 
 

@@ -334,6 +334,34 @@ def test_rows_are_not_kept_as_codes_where_they_are_many_or_read_again(tmp_path, 
     assert source.seen.coded is None
 
 
+@pytest.mark.parametrize("target", ["whole numbers", "halves", "text"])
+def test_codes_in_a_scratch_file_give_the_bits_of_those_in_memory(tmp_path, large_sample, monkeypatch, target):
+    frame, found = table(5, rows=MANY), []
+    of = {"halves": pl.col("y") + 0.5, "text": pl.format("kind {}", "y")}.get(target, pl.col("y"))
+    path = kept(frame.with_columns(of.alias("y")), tmp_path)
+    for held in (0, 2**30):
+        monkeypatch.setattr(logistic_sample, "HELD_BYTES", held)
+        source = Counted(path, "y", columns=NAMES)
+        model = LogisticRegression(tol=NEAR).fit_batches(source)
+        assert passes(source) == {1}
+        assert {part.coding.on_disk for part in source.seen.coded.parts} == {held == 0}
+        found.append(model)
+    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+    for model in found:
+        assert model.classes_.tolist() == pl.read_parquet(path)["y"].unique().sort().to_list()
+        assert model.classes_.dtype.kind == {"whole numbers": "i", "halves": "f", "text": "U"}[target]
+        assert target == "text" or model.classes_.itemsize == 8
+
+
+def test_a_scratch_file_without_room_costs_a_pass_and_not_the_fit(tmp_path, large_sample, monkeypatch):
+    frame = table(5, rows=MANY)
+    source = Counted(kept(frame, tmp_path), "y", columns=NAMES)
+    monkeypatch.setattr(logistic_sample, "HELD_BYTES", 0)
+    monkeypatch.setattr(CodedPart, "put_away", lambda self: False)
+    assert_as_in_memory(source, frame, tol=NEAR)
+    assert source.seen.coded is None and min(passes(source)) > 1
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_error_of_codes_is_within_what_their_problem_says(intercept):
     rng = np.random.default_rng(0)

@@ -24,13 +24,14 @@ struct LargePages {
 
     T* allocate(std::size_t n) {
         constexpr std::size_t page = std::size_t{2} << 20;
-        if (n > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+        if (n > static_cast<std::size_t>(-1) / 4 / sizeof(T)) throw std::bad_array_new_length();
         const std::size_t bytes = n * sizeof(T);
         const std::size_t whole = (bytes + page - 1) / page * page;
         void* const memory = bytes < page / 4 ? std::malloc(bytes > 0 ? bytes : 1) : std::aligned_alloc(page, whole);
         if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        if (bytes >= page / 4) madvise(memory, whole, MADV_HUGEPAGE);
+        // A tail keeps to small pages: no more memory than asked for.
+        if (bytes >= page / 4) madvise(memory, bytes < page ? whole : bytes / page * page, MADV_HUGEPAGE);
 #endif
         return static_cast<T*>(memory);
     }

@@ -34,8 +34,8 @@
 // same bit for bit alone or in company, and for any number of threads.
 //
 // Cost for m working columns: m^2 multiply-adds a sweep; from columns n m for each column that enters and n p a check
-// for all problems together (memory 8 or 12 n p for the columns, 8 m^2 for each problem); m^3 / 6 an exact step; without Q
-// 2 n m a sweep.
+// for all problems together; m^3 / 6 an exact step; without Q 2 n m a sweep. Memory 8 n p for the columns, 4 n p more on a long
+// path in single precision, or only these where the rows are given; 4 or 8 m^2 for each problem, 4 m^2 in an exact step.
 // References: Friedman, Hastie & Tibshirani, J. Statistical Software 33(1), 2010; Tibshirani et al., JRSS B 74, 2012 (strong
 // rules); Fercoq, Gramfort & Salmon, ICML 2015 (gap-safe rules); Massias, Gramfort & Salmon, ICML 2018 (working sets,
 // extrapolation).
@@ -90,12 +90,16 @@ struct ElasticNetMoments {
 ElasticNetSolution elastic_net_from_moments(const std::vector<ElasticNetMoments>& problems, index_t p,
                                             const double* start, const ElasticNetTask& task, int threads);
 
-// A table by column: column j is columns + j * stride, the last stride - n cells zero; likewise the target.
+// A table by column: column j is columns + j * stride, the last stride - n cells zero; likewise the target. Where `columns`
+// is null, the cells are those of the rows less `shift`: the same numbers, gathered when they are read, or written by column
+// where sweeps over full columns or a small tolerance read them often.
 struct ColumnTable {
     const double* columns;
     const double* target;
     index_t p;
     index_t stride;  // a multiple of 8
+    Matrix<const double> rows{};
+    const double* shift = nullptr;
 };
 
 // weights: problems x stride (zero past the rows and for rows left out); x_mean (OUT): problems x p and y_mean (OUT):

@@ -127,6 +127,8 @@ class _ChosenPenalty(SparseLinear):
             for group, k in near:
                 columns, values = group.coefficients[k].point(point)
                 start[0, columns] += values / len(near)
+            del near, group
+        del found, paths  # not held beside the exact steps of the last fit
         return self._fit_chosen(parts.whole, factors, float(ratios[which]), float(grids[which][point]), start)
 
     def _groups(self, parts: _Parts) -> list[Any]:

@@ -56,6 +56,8 @@ MOST_BESIDE = 64**2
 
 CODED_BYTES = 2**30
 """Bytes of codes up to which the rows of files are kept so, two of them a cell."""
+HELD_BYTES = 2**27
+"""Bytes of codes up to which they are kept in memory, not in a scratch file."""
 ROOM = 3.0
 """How many times the largest cell of the sample a cell may be to have a code."""
 SURE = 8.0
@@ -145,10 +147,12 @@ def _coding(fit: SampleFit, problem: Problem) -> Coding | None:
     """How all rows are kept as codes while they are read; None where they would be too many, or are read again anyway:
     for a third class, or for the likelihood of a fit without penalty."""
     X: Any = fit.task.X
-    if fit.task.n_classes != 2 or not problem.penalised or 2 * fit.of * X.shape[1] > CODED_BYTES:
+    size = 2 * fit.of * X.shape[1]
+    if fit.task.n_classes != 2 or not problem.penalised or size > CODED_BYTES:
         return None
     farthest = np.maximum(X.max(axis=0) - problem.centre, problem.centre - X.min(axis=0))
-    return Coding.within(problem.centre, problem.inverse, ROOM * farthest * problem.inverse, fit.task.threads)
+    most = ROOM * farthest * problem.inverse
+    return Coding.within(problem.centre, problem.inverse, most, fit.task.threads, on_disk=size > HELD_BYTES)
 
 
 def _measures(fit: SampleFit, table: BatchedTable) -> bool:

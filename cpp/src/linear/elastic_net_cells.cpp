@@ -1,0 +1,76 @@
+// The cells of a table by column: written out, or gathered from its rows when they are asked for.
+#include <algorithm>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+#include "elastic_net_design.hpp"
+
+namespace assay::elastic_net {
+namespace {
+
+// out[u * (end - begin) + i - begin] = cell (i, columns[u]) less its shift, zero past the last row. Eight rows at a time, so
+// that the lines of memory that columns share are read once.
+ASSAY_INLINE void gather_body(Matrix<const double> x, const double* shift, const index_t* columns, index_t count,
+                              index_t begin, index_t end, double* __restrict__ out) {
+    constexpr index_t tall = 8;
+    const index_t length = end - begin;
+    for (index_t first = begin; first < end; first += tall) {
+        double* const to = out + first - begin;
+        if (first + tall > x.rows) {
+            for (index_t u = 0; u < count; ++u)
+                for (index_t k = 0; k < tall; ++k)
+                    to[u * length + k] = first + k < x.rows ? x(first + k, columns[u]) - shift[columns[u]] : 0.0;
+            continue;
+        }
+        const double* const from = x.row(first);
+        const bool more = first + 2 * tall <= x.rows;
+        index_t line = -1;
+        for (index_t u = 0; u < count; ++u) {
+            const double* const cell = from + columns[u];
+            if (more && columns[u] / 8 != line) {
+                line = columns[u] / 8;
+                for (index_t k = tall; k < 2 * tall; ++k) __builtin_prefetch(cell + k * x.row_stride);
+            }
+            const double less = shift[columns[u]];
+            for (index_t k = 0; k < tall; ++k) to[u * length + k] = cell[k * x.row_stride] - less;
+        }
+    }
+}
+ASSAY_DISPATCH(void, gather, gather_body,
+               (Matrix<const double> x, const double* shift, const index_t* columns, index_t count, index_t begin,
+                index_t end, double* out),
+               (x, shift, columns, count, begin, end, out))
+
+}  // namespace
+
+void CellsOf::read(const index_t* columns, index_t count, index_t begin, index_t end, const double** to) {
+    if (table_.columns != nullptr) {
+        for (index_t u = 0; u < count; ++u) to[u] = table_.columns + columns[u] * table_.stride + begin;
+        return;
+    }
+    const index_t length = end - begin;
+    if (count * length > size_) {
+        size_ = count * length;
+        room_.reset(new double[at(size_)]);
+    }
+    for (index_t u = 0; u < count; ++u) to[u] = room_.get() + u * length;
+    gather(table_.rows, table_.shift, columns, count, begin, end, room_.get());
+}
+
+}  // namespace assay::elastic_net
+
+namespace assay {
+
+void shifted_columns(Matrix<const double> x, const double* shift, double* out, index_t stride, int threads) {
+    constexpr index_t block = 16;
+    parallel_chunks(x.cols, block, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t first = 0; first < x.rows; first += 64) {
+            const index_t last = std::min(x.rows, first + 64);
+            for (index_t j = begin; j < end; ++j)
+                for (index_t i = first; i < last; ++i) out[j * stride + i] = x(i, j) - shift[j];
+        }
+        for (index_t j = begin; j < end; ++j) std::fill(out + j * stride + x.rows, out + (j + 1) * stride, 0.0);
+    });
+}
+
+}  // namespace assay
