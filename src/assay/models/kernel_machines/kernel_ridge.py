@@ -71,7 +71,7 @@ class KernelRidge(KernelMethod, Regressor):
         with one_blas_thread():
             kernel = self._learn_kernel(rows, share)
             if self._of_folds is None:
-                gram, _ = self._source(kernel, rows, 1, exact=True).of(None)
+                gram, _ = self._source(kernel, rows, exact=True).of(None)
                 fits = ridge_fits(kernel, gram, targets, share, alphas, bool(self.fit_intercept))
             else:
                 shared, place = self._of_folds

@@ -125,7 +125,7 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         if columns is None and shared is not None:
             source = self._shared_source(table, shared, among)
         elif columns is None:
-            source = self._source(kernel, table.rows, threads, exact=self._hard)
+            source = self._source(kernel, table.rows, exact=self._hard)
         solutions, betas, coefs = [], [], []
         for chosen, sign in self._machines(table.target):
             price = self.C_ * (cost if chosen is None else cost[chosen])

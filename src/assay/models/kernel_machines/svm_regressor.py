@@ -91,7 +91,7 @@ class SVMRegressor(SupportVectors, Regressor):
             if shared is not None:
                 source = self._shared_source(table, shared, among)
             else:
-                source = self._source(kernel, table.rows, threads, exact=self._hard)
+                source = self._source(kernel, table.rows, exact=self._hard)
             found = self._by_dual(source, None, target, price, epsilon, spread)
             beta, self._single_ = found.beta[: table.n] + found.beta[table.n :], source.single
         warn_unless_converged(who, [found])
