@@ -20,10 +20,11 @@ from ...base.parameters import Integer, Nothing, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...numeric.kernels import Kernel, Linear
+from ...numeric.newton import damped_newton
 from ..linear.sparse import SparseInput, SparseTable
 from .fast_form import fast_form
 from .kernel_choice import SMALL, KernelMethod
-from .linear_machine import LinearProblem, LinearSolution, solve_linear
+from .linear_machine import LEVEL_STEPS, LinearMachine, LinearProblem, LinearSolution
 from .smo import TINY, Dual, DualSolution, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param
 from .training import KernelSource, Training
 
@@ -151,7 +152,10 @@ class SupportVectors(SparseInput, KernelMethod):
                 found = dual.solve(near, few, threads, None, scale)
                 if found.status == "converged" and dual.rounding(found.beta) <= 0.1 * _NEAR * scale:
                     return in_columns(found, rows, dual.row[: rows.shape[0]])
-            first = solve_linear(LinearProblem(rows, target, price, epsilon, 1), min(tol, _NEAR) * scale)
+            machine = LinearMachine(LinearProblem(rows, target, price, epsilon, 1), min(tol, _NEAR) * scale)
+            for level in machine.levels():
+                level.end = damped_newton(level, level.point, LEVEL_STEPS, line=level.line)
+            first = machine.found
             parts = [first.beta] if epsilon is None else [np.maximum(first.beta, 0.0), np.minimum(first.beta, 0.0)]
             lost = dual.rounding(first.beta) / scale
             if lost > tol or (lost > 0.1 * _NEAR and first.converged):

@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from assay.base import AssayWarning, DataError
 from assay.models.kernel_machines import SVMClassifier, SVMRegressor
-from assay.models.kernel_machines.linear_machine import LinearProblem, solve_linear
+from assay.models.kernel_machines.linear_machine import LEVEL_STEPS, LinearMachine, LinearProblem
+from assay.numeric.newton import damped_newton
 
 
 def lines(n=200, d=5, seed=0):
@@ -18,6 +19,13 @@ def lines(n=200, d=5, seed=0):
     X = rng.normal(size=(n, d))
     noisy = X[:, 0] + rng.normal(size=n)
     return X, noisy > 0, noisy
+
+
+def solve_linear(problem, tol, start=None):
+    machine = LinearMachine(problem, tol, start)
+    for level in machine.levels():
+        level.end = damped_newton(level, level.point, LEVEL_STEPS, line=level.line)
+    return machine.found
 
 
 def primal(model, X, y):
