@@ -1,13 +1,14 @@
-// Kernel machines: kernel rows in float32, and sequential minimal optimisation on them or on a Gram matrix.
+// Kernel machines: kernel rows, and sequential minimal optimisation on them or on a Gram matrix.
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <numeric>
+#include <variant>
 
 #include "assay/kernel_machines/kernel_perceptron.hpp"
 #include "assay/kernel_machines/kernel_rows.hpp"
 #include "assay/kernel_machines/smo.hpp"
 #include "bindings.hpp"
-#include <nanobind/stl/optional.h>
+#include <nanobind/stl/unique_ptr.h>
 
 namespace assay::bindings {
 namespace {
@@ -21,32 +22,89 @@ km::KernelSpec spec_of(int function, double gamma, double coef0, int degree) {
 }
 
 // Panels of rows, and the kernel rows that solvers on them keep; one solver at a time.
+template <class T>
+struct Made {
+    std::shared_ptr<const km::KernelPanels<T>> panels;
+    std::unique_ptr<km::CachedRows<T>> cache;
+
+    explicit Made(std::shared_ptr<const km::KernelPanels<T>> given) : panels(std::move(given)) {}
+};
+
 struct KernelRows {
-    std::shared_ptr<const km::KernelPanels> panels;
-    std::unique_ptr<km::CachedRows> cache;
+    std::variant<Made<float>, Made<double>> made;
     std::mutex solving;
 
-    KernelRows(const Array2<const double>& rows, int function, double gamma, double coef0, int degree, int threads) {
-        const auto x = view(rows);
-        require(x.rows > 0 && x.rows < (index_t{1} << 31), "kernel_rows", "rows must not be empty nor beyond 2^31");
-        const auto spec = spec_of(function, gamma, coef0, degree);
-        panels = without_gil([&] { return std::make_shared<const km::KernelPanels>(x, spec, threads); });
+    template <class T>
+    explicit KernelRows(std::shared_ptr<const km::KernelPanels<T>> panels) : made(Made<T>(std::move(panels))) {}
+
+    index_t size() const {
+        return std::visit([](const auto& of) { return of.panels->size(); }, made);
+    }
+    double largest() const {
+        return std::visit([](const auto& of) { return of.panels->largest_diagonal(); }, made);
     }
     Result2<float> gram(int threads) const {
-        const auto n = static_cast<std::size_t>(panels->size());
+        const auto* single = std::get_if<Made<float>>(&made);
+        require(single != nullptr, "kernel_rows", "a matrix is made of rows in float32 only");
+        const auto n = static_cast<std::size_t>(size());
         std::vector<float> values(n * n);
-        without_gil([&] { panels->gram(values.data(), threads); });
+        without_gil([&] { single->panels->gram(values.data(), threads); });
         return own(std::move(values), n, n);
     }
     Result2<double> sums(const Array2<const double>& queries, const Array2<const double>& coefficients, int threads) const {
         const auto q = view(queries), c = view(coefficients);
-        require(q.cols == panels->columns(), "kernel_rows", "queries must have the columns of the rows");
-        require(c.rows == panels->size(), "kernel_rows", "coefficients must have one row for each row");
-        std::vector<double> values(static_cast<std::size_t>(q.rows * c.cols));
-        without_gil([&] { panels->sums(q, c, values.data(), threads); });
-        return own(std::move(values), static_cast<std::size_t>(q.rows), static_cast<std::size_t>(c.cols));
+        return std::visit(
+            [&](const auto& of) {
+                require(q.cols == of.panels->columns(), "kernel_rows", "queries must have the columns of the rows");
+                require(c.rows == of.panels->size(), "kernel_rows", "coefficients must have one row for each row");
+                std::vector<double> values(static_cast<std::size_t>(q.rows * c.cols));
+                without_gil([&] { of.panels->sums(q, c, values.data(), threads); });
+                return own(std::move(values), static_cast<std::size_t>(q.rows), static_cast<std::size_t>(c.cols));
+            },
+            made);
+    }
+    Result1<double> times(const Array1<const double>& coefficients, int threads) const {
+        require(static_cast<index_t>(coefficients.shape(0)) == size(), "kernel_rows", "coefficients must be one for each row");
+        return std::visit(
+            [&]<class T>(const Made<T>& of) {
+                std::vector<double> values(coefficients.shape(0), 0.0);
+                without_gil([&] {
+                    std::vector<std::int32_t> used, all(values.size());
+                    std::vector<double> sizes;
+                    std::iota(all.begin(), all.end(), 0);
+                    for (const auto row : all)
+                        if (coefficients.data()[row] != 0.0) {
+                            used.push_back(row);
+                            sizes.push_back(coefficients.data()[row]);
+                        }
+                    if (!used.empty())
+                        km::KernelPanels<T>(*of.panels, used).add_sums(*of.panels, all, sizes.data(), values.data(), threads);
+                });
+                return own(std::move(values));
+            },
+            made);
+    }
+    std::unique_ptr<KernelRows> in_single() const {
+        const auto* exact = std::get_if<Made<double>>(&made);
+        require(exact != nullptr, "kernel_rows", "the rows are in float32 already");
+        const auto& from = *exact->panels;
+        return std::make_unique<KernelRows>(without_gil([&] {
+            const auto rows = c_matrix(from.cells().data(), from.size(), from.columns());
+            return std::make_shared<const km::KernelPanels<float>>(rows, from.spec());
+        }));
     }
 };
+
+void make_rows(KernelRows* place, const Array2<const double>& rows, int function, double gamma, double coef0,
+               int degree, bool single) {
+    const auto x = view(rows);
+    require(x.rows > 0 && x.rows < (index_t{1} << 31), "kernel_rows", "rows must not be empty nor beyond 2^31");
+    const auto spec = spec_of(function, gamma, coef0, degree);
+    if (single)
+        new (place) KernelRows(without_gil([&] { return std::make_shared<const km::KernelPanels<float>>(x, spec); }));
+    else
+        new (place) KernelRows(without_gil([&] { return std::make_shared<const km::KernelPanels<double>>(x, spec); }));
+}
 
 using Numbers = Array1<const double>;
 using Places = Array1<const std::int32_t>;
@@ -88,12 +146,15 @@ nb::tuple smo_rows(KernelRows& rows, double cache_bytes, const Places& row, cons
                    const Numbers& low, const Numbers& high, const Numbers& beta, const Numbers& f, double tol,
                    double fine, index_t extra, index_t block, index_t max_steps, double largest, int threads, bool shrinking) {
     std::unique_lock<std::mutex> lock(rows.solving, std::try_to_lock);
-    if (!lock.owns_lock()) {
-        km::CachedRows source(rows.panels, cache_bytes);
-        return solved(source, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads, shrinking);
-    }
-    if (rows.cache == nullptr) rows.cache = std::make_unique<km::CachedRows>(rows.panels, cache_bytes);
-    return solved(*rows.cache, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads, shrinking);
+    return std::visit(
+        [&]<class T>(Made<T>& of) {
+            std::unique_ptr<km::CachedRows<T>> own_cache;
+            auto& cache = lock.owns_lock() ? of.cache : own_cache;
+            if (cache == nullptr) cache = std::make_unique<km::CachedRows<T>>(of.panels, cache_bytes);
+            return solved(*cache, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads,
+                          shrinking);
+        },
+        rows.made);
 }
 
 template <class T>
@@ -121,20 +182,28 @@ nb::tuple perceptron_gram(const Array2<const T>& gram, const Places& codes, inde
 
 nb::tuple perceptron_rows(const KernelRows& rows, double cache_bytes, const Places& codes, index_t classes,
                           index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key, int threads) {
-    km::CachedRows source(rows.panels, cache_bytes);
-    return perceptron(source, codes, classes, max_epochs, patience, shuffle, key, threads);
+    return std::visit(
+        [&]<class T>(const Made<T>& of) {
+            km::CachedRows<T> source(of.panels, cache_bytes);
+            return perceptron(source, codes, classes, max_epochs, patience, shuffle, key, threads);
+        },
+        rows.made);
 }
 
 }  // namespace
 
 void bind_kernel_machines(nb::module_& m) {
-    nb::class_<KernelRows>(m, "KernelRows", "Kernel functions of pairs of rows in float32.")
-        .def(nb::init<const Array2<const double>&, int, double, double, int, int>(), "rows"_a.noconvert(), "function"_a,
-             "gamma"_a, "coef0"_a, "degree"_a, "threads"_a)
-        .def_prop_ro("size", [](const KernelRows& rows) { return rows.panels->size(); }, "How many rows.")
-        .def("gram", &KernelRows::gram, "threads"_a, "Every pair of rows.")
+    nb::class_<KernelRows>(m, "KernelRows", "Kernel functions of pairs of rows, in float32 if `single`, else in float64.")
+        .def("__init__", &make_rows, "rows"_a.noconvert(), "function"_a, "gamma"_a, "coef0"_a, "degree"_a, "single"_a)
+        .def_prop_ro("size", &KernelRows::size, "How many rows.")
+        .def_prop_ro("single", [](const KernelRows& rows) { return std::holds_alternative<Made<float>>(rows.made); },
+                     "Whether in float32.")
+        .def_prop_ro("largest", &KernelRows::largest, "The largest |k(row, row)|.")
+        .def("gram", &KernelRows::gram, "threads"_a, "Every pair of rows, in float32.")
         .def("sums", &KernelRows::sums, "queries"_a.noconvert(), "coefficients"_a.noconvert(), "threads"_a,
-             "Sums over rows of k(query, row) times coefficients.");
+             "Sums over rows of k(query, row) times coefficients.")
+        .def("times", &KernelRows::times, "coefficients"_a, "threads"_a, "The same for the rows themselves.")
+        .def("in_single", &KernelRows::in_single, "The same rows in float32.");
     const char* doc =
         "Minimise the dual of a support vector machine; gives (beta, f, offset, objective, violation, steps, rounds, "
         "times shrunk, status).";

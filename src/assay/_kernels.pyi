@@ -900,19 +900,35 @@ def large_margin_loss(z: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
     """
 
 class KernelRows:
-    """Kernel functions of pairs of rows in float32."""
+    """
+    Kernel functions of pairs of rows, in float32 if `single`, else in float64.
+    """
 
-    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], function: int, gamma: float, coef0: float, degree: int, threads: int) -> None: ...
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], function: int, gamma: float, coef0: float, degree: int, single: bool) -> None: ...
 
     @property
     def size(self) -> int:
         """How many rows."""
 
+    @property
+    def single(self) -> bool:
+        """Whether in float32."""
+
+    @property
+    def largest(self) -> float:
+        """The largest |k(row, row)|."""
+
     def gram(self, threads: int) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]:
-        """Every pair of rows."""
+        """Every pair of rows, in float32."""
 
     def sums(self, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """Sums over rows of k(query, row) times coefficients."""
+
+    def times(self, coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """The same for the rows themselves."""
+
+    def in_single(self) -> KernelRows:
+        """The same rows in float32."""
 
 @overload
 def smo_gram(gram: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, fine: float, extra: int, block: int, max_steps: int, largest: float, threads: int, shrinking: bool) -> tuple: ...

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "assay/common/elementary.hpp"
 #include "assay/common/lanes.hpp"
@@ -10,98 +11,109 @@
 namespace assay::kernel_machines {
 namespace {
 
-constexpr index_t lanes = 64, group = 6, panels_at_once = 16;
+constexpr index_t lanes = 64, group = 6, panels_at_once = 16, queries_at_once = 6144;
+// Panels times rows up to which threads cost more than they save.
+constexpr index_t few = 128;
 // gamma |x|^2 up to which products in float32 have the exponent to a few 1e-6.
 constexpr double most_exponent = 16.0;
 
-template <int W, int NV, class Term>
-ASSAY_INLINE void tile(const float* panel, index_t d, const float* const* queries, float* out, Term term) {
-    using vec = typename FloatLanes<W>::type;
-    for (index_t first = 0; first < lanes; first += W * NV) {
-        vec sum[group][NV];
+template <class T, int W>
+struct Lanes {
+    using type = typename FloatLanes<W>::type;
+};
+template <int W>
+struct Lanes<double, W> {
+    using type = typename Eight<W>::Part;
+};
+
+// Sums over the columns for Q queries and the rows of one panel, as many vectors at once as the registers hold.
+template <class T, int W, int Q, class Term>
+ASSAY_INLINE void tile(const T* panel, index_t d, const T* const* queries, T* out, Term term) {
+    using vec = typename Lanes<T, W>::type;
+    // A single query needs more sums side by side, as each waits for itself.
+    constexpr int vectors = Q == 1 ? (W * 8 < lanes ? 8 : lanes / W) : W * sizeof(T) == 64 ? 4 : 2;
+    for (index_t first = 0; first < lanes; first += W * vectors) {
+        vec sum[Q][vectors];
 #pragma GCC unroll 6
-        for (int q = 0; q < group; ++q)
-#pragma GCC unroll 4
-            for (int v = 0; v < NV; ++v) sum[q][v] = vec{};
+        for (int q = 0; q < Q; ++q)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v) sum[q][v] = vec{};
         for (index_t t = 0; t < d; ++t) {
-            vec x[NV];
-#pragma GCC unroll 4
-            for (int v = 0; v < NV; ++v) x[v] = *reinterpret_cast<const vec*>(panel + t * lanes + first + v * W);
+            vec x[vectors];
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v) x[v] = *reinterpret_cast<const vec*>(panel + t * lanes + first + v * W);
 #pragma GCC unroll 6
-            for (int q = 0; q < group; ++q) {
-                const float c = queries[q][t];
-#pragma GCC unroll 4
-                for (int v = 0; v < NV; ++v) term(sum[q][v], x[v], c);
+            for (int q = 0; q < Q; ++q) {
+                const T c = queries[q][t];
+#pragma GCC unroll 8
+                for (int v = 0; v < vectors; ++v) term(sum[q][v], x[v], c);
             }
         }
 #pragma GCC unroll 6
-        for (int q = 0; q < group; ++q)
-#pragma GCC unroll 4
-            for (int v = 0; v < NV; ++v) *reinterpret_cast<vec*>(out + q * lanes + first + v * W) = sum[q][v];
+        for (int q = 0; q < Q; ++q)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v) *reinterpret_cast<vec*>(out + q * lanes + first + v * W) = sum[q][v];
     }
 }
 
-template <int W, int NV>
-ASSAY_INLINE void products_body(const float* panel, index_t d, const float* const* queries, float* out) {
-    tile<W, NV>(panel, d, queries, out, [](auto& sum, const auto& x, float c) __attribute__((always_inline)) { sum += c * x; });
+template <class T, int W, int Q>
+ASSAY_INLINE void summed_body(Way way, const T* panel, index_t d, const T* const* queries, T* out) {
+    if (way == Way::products) {
+        tile<T, W, Q>(panel, d, queries, out, [](auto& sum, const auto& x, T c) __attribute__((always_inline)) { sum += c * x; });
+    } else if (way == Way::squares) {
+        tile<T, W, Q>(panel, d, queries, out, [](auto& sum, const auto& x, T c) __attribute__((always_inline)) {
+            const auto gap = x - c;
+            sum += gap * gap;
+        });
+    } else {
+        tile<T, W, Q>(panel, d, queries, out, [](auto& sum, const auto& x, T c) __attribute__((always_inline)) {
+            const auto gap = x - c;
+            sum += gap < T{0} ? -gap : gap;
+        });
+    }
 }
-template <int W, int NV>
-ASSAY_INLINE void squares_body(const float* panel, index_t d, const float* const* queries, float* out) {
-    tile<W, NV>(panel, d, queries, out, [](auto& sum, const auto& x, float c) __attribute__((always_inline)) {
-        const auto gap = x - c;
-        sum += gap * gap;
-    });
-}
-template <int W, int NV>
-ASSAY_INLINE void absolutes_body(const float* panel, index_t d, const float* const* queries, float* out) {
-    tile<W, NV>(panel, d, queries, out, [](auto& sum, const auto& x, float c) __attribute__((always_inline)) {
-        const auto gap = x - c;
-        sum += gap < 0.0F ? -gap : gap;
-    });
-}
-ASSAY_DISPATCH_LANES(void, products, products_body, (const float* panel, index_t d, const float* const* queries, float* out),
-                     (panel, d, queries, out))
-ASSAY_DISPATCH_LANES(void, squares, squares_body, (const float* panel, index_t d, const float* const* queries, float* out),
-                     (panel, d, queries, out))
-ASSAY_DISPATCH_LANES(void, absolutes, absolutes_body,
-                     (const float* panel, index_t d, const float* const* queries, float* out), (panel, d, queries, out))
+#define ASSAY_SUMMED(T, name, Q, wide)                                                                                   \
+    ASSAY_DISPATCH_EACH(void, name, (summed_body<T, wide, Q>), (summed_body<T, wide / 2, Q>), (summed_body<T, wide / 4, Q>), \
+                        (Way way, const T* panel, index_t d, const T* const* queries, T* out), (way, panel, d, queries, out))
+ASSAY_SUMMED(float, summed_float, group, 16)
+ASSAY_SUMMED(float, summed_one_float, 1, 16)
+ASSAY_SUMMED(double, summed_double, group, 8)
+ASSAY_SUMMED(double, summed_one_double, 1, 8)
+#undef ASSAY_SUMMED
 
 // values: 2 gamma <x, y> - gamma |x|^2 - gamma |y|^2 or -gamma times a distance; its exponential.
-ASSAY_INLINE void exponentials_body(float* values, index_t count, float factor, float half, const float* halves) {
+template <class T>
+ASSAY_INLINE void exponentials_body(T* values, index_t count, T factor, T half, const T* halves) {
     for (index_t i = 0; i < count; ++i) {
-        const float exponent = factor * values[i] - (half + halves[i]);
-        values[i] = fast_exp(exponent > 0.0F ? 0.0F : exponent);
+        const T exponent = factor * values[i] - (half + halves[i]);
+        values[i] = fast_exp(exponent > T{0} ? T{0} : exponent);
     }
 }
-ASSAY_DISPATCH(void, exponentials, exponentials_body,
-               (float* values, index_t count, float factor, float half, const float* halves),
-               (values, count, factor, half, halves))
 
-ASSAY_INLINE void powers_body(float* values, index_t count, float gamma, float coef0, int degree) {
+template <class T>
+ASSAY_INLINE void powers_body(T* values, index_t count, T gamma, T coef0, int degree) {
     for (index_t i = 0; i < count; ++i) {
-        const float base = gamma * values[i] + coef0;
-        float power = 1.0F;
+        const T base = gamma * values[i] + coef0;
+        T power = T{1};
         for (int k = 0; k < degree; ++k) power *= base;
         values[i] = power;
     }
 }
-ASSAY_DISPATCH(void, powers, powers_body, (float* values, index_t count, float gamma, float coef0, int degree),
-               (values, count, gamma, coef0, degree))
 
-ASSAY_INLINE void tangents_body(float* values, index_t count, float gamma, float coef0) {
+template <class T>
+ASSAY_INLINE void tangents_body(T* values, index_t count, T gamma, T coef0) {
     for (index_t i = 0; i < count; ++i) {
-        const float x = gamma * values[i] + coef0;
-        const float size = x < 0.0F ? -x : x;
-        const float grown = fast_exp(-2.0F * size);
-        const float value = (1.0F - grown) / (1.0F + grown);
-        values[i] = x < 0.0F ? -value : value;
+        const T x = gamma * values[i] + coef0;
+        const T size = x < T{0} ? -x : x;
+        const T grown = fast_exp(T{-2} * size);
+        const T value = (T{1} - grown) / (T{1} + grown);
+        values[i] = x < T{0} ? -value : value;
     }
 }
-ASSAY_DISPATCH(void, tangents, tangents_body, (float* values, index_t count, float gamma, float coef0),
-               (values, count, gamma, coef0))
 
 // The values of one panel times its coefficients.
-ASSAY_INLINE void accumulate_body(const float* values, const double* coefficients, index_t outputs, double* sums) {
+template <class T>
+ASSAY_INLINE void accumulate_body(const T* values, const double* coefficients, index_t outputs, double* sums) {
     for (index_t k = 0; k < outputs; ++k) {
         double part[8] = {};
         const double* const own = coefficients + k * lanes;
@@ -110,21 +122,47 @@ ASSAY_INLINE void accumulate_body(const float* values, const double* coefficient
         sums[k] += ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
     }
 }
-ASSAY_DISPATCH(void, accumulate, accumulate_body,
-               (const float* values, const double* coefficients, index_t outputs, double* sums),
-               (values, coefficients, outputs, sums))
+
+// The loops by the type of their cells.
+template <class T>
+struct Loops;
+#define ASSAY_FUNCTIONS(T)                                                                                                     \
+    ASSAY_DISPATCH(void, exponentials_##T, exponentials_body<T>, (T* values, index_t count, T factor, T half, const T* halves), \
+                   (values, count, factor, half, halves))                                                                      \
+    ASSAY_DISPATCH(void, powers_##T, powers_body<T>, (T* values, index_t count, T gamma, T coef0, int degree),                 \
+                   (values, count, gamma, coef0, degree))                                                                      \
+    ASSAY_DISPATCH(void, tangents_##T, tangents_body<T>, (T* values, index_t count, T gamma, T coef0),                         \
+                   (values, count, gamma, coef0))                                                                              \
+    ASSAY_DISPATCH(void, accumulate_##T, accumulate_body<T>,                                                                   \
+                   (const T* values, const double* coefficients, index_t outputs, double* sums),                               \
+                   (values, coefficients, outputs, sums))                                                                      \
+    template <>                                                                                                                \
+    struct Loops<T> {                                                                                                          \
+        static constexpr auto summed = summed_##T;                                                                             \
+        static constexpr auto summed_one = summed_one_##T;                                                                     \
+        static constexpr auto exponentials = exponentials_##T;                                                                 \
+        static constexpr auto powers = powers_##T;                                                                             \
+        static constexpr auto tangents = tangents_##T;                                                                         \
+        static constexpr auto accumulate = accumulate_##T;                                                                     \
+    };
+ASSAY_FUNCTIONS(float)
+ASSAY_FUNCTIONS(double)
+#undef ASSAY_FUNCTIONS
 
 }  // namespace
 
-KernelPanels::KernelPanels(Matrix<const double> rows, const KernelSpec& spec, int threads)
+template <class T>
+KernelPanels<T>::KernelPanels(Matrix<const double> rows, const KernelSpec& spec)
     : spec_(spec), n_(rows.rows), d_(rows.cols), panels_((rows.rows + lanes - 1) / lanes),
       centre_(static_cast<std::size_t>(rows.cols), 0.0) {
-    if (spec_.function == Function::gaussian || spec_.function == Function::laplacian) {
+    constexpr bool single = std::is_same_v<T, float>;
+    const bool gaussian = spec_.function == Function::gaussian;
+    way_ = spec_.function == Function::laplacian ? Way::absolutes : gaussian && !single ? Way::squares : Way::products;
+    if (single && (gaussian || way_ == Way::absolutes)) {
         for (index_t i = 0; i < n_; ++i)
             for (index_t j = 0; j < d_; ++j) centre_[static_cast<std::size_t>(j)] += (rows(i, j) - centre_[static_cast<std::size_t>(j)]) / static_cast<double>(i + 1);
     }
-    way_ = spec_.function == Function::laplacian ? Way::absolutes : Way::products;
-    if (spec_.function == Function::gaussian) {
+    if (single && gaussian) {
         double largest = 0.0;
         for (index_t i = 0; i < n_; ++i) {
             double norm = 0.0;
@@ -137,7 +175,7 @@ KernelPanels::KernelPanels(Matrix<const double> rows, const KernelSpec& spec, in
         if (spec_.gamma * largest > most_exponent) way_ = Way::squares;
     }
     place(rows, cells_, halves_);
-    fill_panels(threads);
+    halves_.resize(static_cast<std::size_t>(panels_ * lanes), T{0});
     diagonal_.assign(static_cast<std::size_t>(n_), 1.0);
     if (way_ == Way::products && spec_.function != Function::gaussian)
         for (index_t i = 0; i < n_; ++i) {
@@ -150,7 +188,8 @@ KernelPanels::KernelPanels(Matrix<const double> rows, const KernelSpec& spec, in
         }
 }
 
-KernelPanels::KernelPanels(const KernelPanels& all, const std::vector<std::int32_t>& rows, int threads)
+template <class T>
+KernelPanels<T>::KernelPanels(const KernelPanels& all, const std::vector<std::int32_t>& rows)
     : spec_(all.spec_), way_(all.way_), n_(static_cast<index_t>(rows.size())), d_(all.d_),
       panels_((n_ + lanes - 1) / lanes), centre_(all.centre_) {
     for (const auto row : rows) {
@@ -159,60 +198,71 @@ KernelPanels::KernelPanels(const KernelPanels& all, const std::vector<std::int32
         halves_.push_back(all.halves_[static_cast<std::size_t>(row)]);
         diagonal_.push_back(all.diagonal_[static_cast<std::size_t>(row)]);
     }
-    fill_panels(threads);
+    halves_.resize(static_cast<std::size_t>(panels_ * lanes), T{0});
+}
+
+template <class T>
+double KernelPanels<T>::largest_diagonal() const {
+    double largest = 0.0;
+    for (const double own : diagonal_) largest = std::max(largest, std::abs(own));
+    return largest;
 }
 
 // From the cells, row by row; what fills up the last panel is zero.
-void KernelPanels::fill_panels(int threads) {
-    halves_.resize(static_cast<std::size_t>(panels_ * lanes), 0.0F);
-    panel_.assign(static_cast<std::size_t>(panels_ * lanes * std::max<index_t>(1, d_)), 0.0F);
-    parallel_chunks(panels_, 16, threads, [&](index_t, index_t begin, index_t end) {
-        for (index_t p = begin; p < end; ++p)
-            for (index_t l = 0; l < std::min(lanes, n_ - p * lanes); ++l)
-                for (index_t j = 0; j < d_; ++j)
-                    panel_[static_cast<std::size_t>((p * d_ + j) * lanes + l)] =
-                        cells_[static_cast<std::size_t>((p * lanes + l) * d_ + j)];
+template <class T>
+const T* KernelPanels<T>::panels(int threads) const {
+    std::call_once(laid_out_, [&] {
+        panel_.assign(static_cast<std::size_t>(panels_ * lanes * std::max<index_t>(1, d_)), T{0});
+        parallel_chunks(panels_, 16, threads, [&](index_t, index_t begin, index_t end) {
+            for (index_t p = begin; p < end; ++p)
+                for (index_t l = 0; l < std::min(lanes, n_ - p * lanes); ++l)
+                    for (index_t j = 0; j < d_; ++j)
+                        panel_[static_cast<std::size_t>((p * d_ + j) * lanes + l)] =
+                            cells_[static_cast<std::size_t>((p * lanes + l) * d_ + j)];
+        });
     });
+    return panel_.data();
 }
 
-void KernelPanels::place(Matrix<const double> rows, std::vector<float>& cells, std::vector<float>& halves) const {
+template <class T>
+void KernelPanels<T>::place(Matrix<const double> rows, std::vector<T>& cells, std::vector<T>& halves) const {
     cells.resize(static_cast<std::size_t>(rows.rows * d_));
-    halves.assign(static_cast<std::size_t>(rows.rows), 0.0F);
+    halves.assign(static_cast<std::size_t>(rows.rows), T{0});
     const bool norms = spec_.function == Function::gaussian && way_ == Way::products;
     for (index_t i = 0; i < rows.rows; ++i) {
         double norm = 0.0;
         for (index_t j = 0; j < d_; ++j) {
-            const float cell = static_cast<float>(rows(i, j) - centre_[static_cast<std::size_t>(j)]);
+            const T cell = static_cast<T>(rows(i, j) - centre_[static_cast<std::size_t>(j)]);
             cells[static_cast<std::size_t>(i * d_ + j)] = cell;
             norm += static_cast<double>(cell) * cell;
         }
-        if (norms) halves[static_cast<std::size_t>(i)] = static_cast<float>(spec_.gamma * norm);
+        if (norms) halves[static_cast<std::size_t>(i)] = static_cast<T>(spec_.gamma * norm);
     }
 }
 
-void KernelPanels::finish(float* values, index_t count, float half, const float* halves) const {
-    const auto gamma = static_cast<float>(spec_.gamma), coef0 = static_cast<float>(spec_.coef0);
+template <class T>
+void KernelPanels<T>::finish(T* values, index_t count, T half, const T* halves) const {
+    const auto gamma = static_cast<T>(spec_.gamma), coef0 = static_cast<T>(spec_.coef0);
     switch (spec_.function) {
         case Function::linear: return;
-        case Function::polynomial: return powers(values, count, gamma, coef0, spec_.degree);
-        case Function::sigmoid: return tangents(values, count, gamma, coef0);
-        default: return exponentials(values, count, way_ == Way::products ? 2.0F * gamma : -gamma, half, halves);
+        case Function::polynomial: return Loops<T>::powers(values, count, gamma, coef0, spec_.degree);
+        case Function::sigmoid: return Loops<T>::tangents(values, count, gamma, coef0);
+        default: return Loops<T>::exponentials(values, count, way_ == Way::products ? T{2} * gamma : -gamma, half, halves);
     }
 }
 
-void KernelPanels::block(const float* const* queries, const float* halves, index_t count, index_t first, index_t last,
-                         float* const* out) const {
-    alignas(64) float values[group * lanes];
-    const float* given[group];
+template <class T>
+void KernelPanels<T>::block(const T* panels, const T* const* queries, const T* halves, index_t count, index_t first,
+                            index_t last, T* const* out) const {
+    alignas(64) T values[group * lanes];
+    const T* given[group];
     for (index_t q = 0; q < group; ++q) given[q] = queries[std::min(q, count - 1)];
     for (index_t p = first; p < last; ++p) {
-        const float* const panel = panel_.data() + p * d_ * lanes;
-        if (way_ == Way::products)
-            products(panel, d_, given, values);
-        else if (way_ == Way::squares)
-            squares(panel, d_, given, values);
+        const T* const panel = panels + p * d_ * lanes;
+        if (count == 1)
+            Loops<T>::summed_one(way_, panel, d_, given, values);
         else
-            absolutes(panel, d_, given, values);
+            Loops<T>::summed(way_, panel, d_, given, values);
         const index_t used = std::min(lanes, n_ - p * lanes);
         for (index_t q = 0; q < count; ++q) {
             finish(values + q * lanes, lanes, halves[q], halves_.data() + p * lanes);
@@ -221,55 +271,66 @@ void KernelPanels::block(const float* const* queries, const float* halves, index
     }
 }
 
-void KernelPanels::rows(const std::int32_t* which, index_t count, float* const* out, int threads) const {
+template <class T>
+void KernelPanels<T>::rows(const std::int32_t* which, index_t count, T* const* out, int threads) const {
+    if (count * panels_ < few) threads = 1;
+    const T* const laid = panels(threads);
     parallel_chunks(panels_, panels_at_once, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t k = 0; k < count; k += group) {
             const index_t used = std::min(group, count - k);
-            const float* queries[group];
-            float halves[group];
-            float* to[group];
+            const T* queries[group];
+            T halves[group];
+            T* to[group];
             for (index_t q = 0; q < used; ++q) {
                 queries[q] = cells_.data() + which[k + q] * d_;
                 halves[q] = halves_[static_cast<std::size_t>(which[k + q])];
                 to[q] = out[k + q] + begin * lanes;
             }
-            block(queries, halves, used, begin, end, to);
+            block(laid, queries, halves, used, begin, end, to);
         }
     });
 }
 
-void KernelPanels::gram(float* out, int threads) const {
+template <class T>
+void KernelPanels<T>::gram(T* out, int threads) const {
+    const T* const laid = panels(threads);
     parallel_chunks(n_, 96, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t p = 0; p < panels_; p += panels_at_once) {
             const index_t last = std::min(panels_, p + panels_at_once);
             for (index_t i = begin; i < end; i += group) {
                 const index_t used = std::min(group, end - i);
-                const float* queries[group];
-                float* to[group];
+                const T* queries[group];
+                T* to[group];
                 for (index_t q = 0; q < used; ++q) {
                     queries[q] = cells_.data() + (i + q) * d_;
                     to[q] = out + (i + q) * n_ + p * lanes;
                 }
-                block(queries, halves_.data() + i, used, p, last, to);
+                block(laid, queries, halves_.data() + i, used, p, last, to);
             }
         }
-        for (index_t i = begin; i < end; ++i) out[i * n_ + i] = static_cast<float>(diagonal(i));
+        for (index_t i = begin; i < end; ++i) out[i * n_ + i] = static_cast<T>(diagonal(i));
     });
 }
 
-void KernelPanels::sums(Matrix<const double> queries, Matrix<const double> coefficients, double* out, int threads) const {
+template <class T>
+void KernelPanels<T>::sums(Matrix<const double> queries, Matrix<const double> coefficients, double* out, int threads) const {
     std::fill(out, out + queries.rows * coefficients.cols, 0.0);
-    std::vector<float> cells, halves;
-    place(queries, cells, halves);
-    std::vector<const float*> placed;
-    for (index_t i = 0; i < queries.rows; ++i) placed.push_back(cells.data() + i * d_);
-    add_placed_sums(placed, halves, coefficients, out, threads);
+    std::vector<T> cells, halves;
+    std::vector<const T*> placed;
+    for (index_t begin = 0; begin < queries.rows; begin += queries_at_once) {
+        const index_t count = std::min(queries_at_once, queries.rows - begin);
+        place({queries.row(begin), count, d_, queries.row_stride, queries.col_stride}, cells, halves);
+        placed.clear();
+        for (index_t i = 0; i < count; ++i) placed.push_back(cells.data() + i * d_);
+        add_placed_sums(placed, halves, coefficients, out + begin * coefficients.cols, threads);
+    }
 }
 
-void KernelPanels::add_sums(const KernelPanels& all, const std::vector<std::int32_t>& queries, const double* coefficients,
-                            double* out, int threads) const {
-    std::vector<const float*> placed;
-    std::vector<float> halves;
+template <class T>
+void KernelPanels<T>::add_sums(const KernelPanels& all, const std::vector<std::int32_t>& queries,
+                               const double* coefficients, double* out, int threads) const {
+    std::vector<const T*> placed;
+    std::vector<T> halves;
     for (const auto row : queries) {
         placed.push_back(all.cells_.data() + row * d_);
         halves.push_back(all.halves_[static_cast<std::size_t>(row)]);
@@ -277,28 +338,33 @@ void KernelPanels::add_sums(const KernelPanels& all, const std::vector<std::int3
     add_placed_sums(placed, halves, c_matrix(coefficients, n_, 1), out, threads);
 }
 
-void KernelPanels::add_placed_sums(const std::vector<const float*>& cells, const std::vector<float>& halves,
-                                   Matrix<const double> coefficients, double* out, int threads) const {
+template <class T>
+void KernelPanels<T>::add_placed_sums(const std::vector<const T*>& cells, const std::vector<T>& halves,
+                                      Matrix<const double> coefficients, double* out, int threads) const {
     const index_t outputs = coefficients.cols;
     // Coefficients by panel and output, so that a panel's are in one stretch.
     std::vector<double> by_panel(static_cast<std::size_t>(panels_ * lanes * outputs), 0.0);
     for (index_t i = 0; i < n_; ++i)
         for (index_t k = 0; k < outputs; ++k)
             by_panel[static_cast<std::size_t>(((i / lanes) * outputs + k) * lanes + i % lanes)] = coefficients(i, k);
+    const T* const laid = panels(threads);
     parallel_chunks(static_cast<index_t>(cells.size()), 48, threads, [&](index_t, index_t begin, index_t end) {
-        alignas(64) float values[group * lanes] = {};
-        float* to[group];
+        alignas(64) T values[group * lanes] = {};
+        T* to[group];
         for (index_t q = 0; q < group; ++q) to[q] = values + q * lanes;
         for (index_t p = 0; p < panels_; ++p) {
             for (index_t i = begin; i < end; i += group) {
                 const index_t used = std::min(group, end - i);
-                block(cells.data() + i, halves.data() + i, used, p, p + 1, to);
+                block(laid, cells.data() + i, halves.data() + i, used, p, p + 1, to);
                 for (index_t q = 0; q < used; ++q)
-                    accumulate(values + q * lanes,
+                    Loops<T>::accumulate(values + q * lanes,
                                by_panel.data() + p * outputs * lanes, outputs, out + (i + q) * outputs);
             }
         }
     });
 }
+
+template class KernelPanels<float>;
+template class KernelPanels<double>;
 
 }  // namespace assay::kernel_machines

@@ -16,14 +16,16 @@ constexpr double worth_it = 0.7;
 
 // The problem on the variables of one block. Variables of one row have the same kernel and differ in their targets alone,
 // so a place of the block holds one row with up to two of them: e is that of the first, and what the other's target has
-// more is added to it where the other is the one to move. Kernel rows are those of the source if the block has all of its
-// rows in their order; else the places' cells are copied from them when a step first wants the row.
+// more is added to it where the other is the one to move. A kernel row is looked for when a step first wants it: among
+// `rows`, or in the source if these are none. It is the source's if the block has all of its rows in their order; else the
+// places' cells are copied.
 template <class T>
 class Block {
 public:
     void fill(const std::vector<std::int32_t>& chosen, const DualProblem& problem, const std::vector<const T*>& rows,
-              const RowSource<T>& source) {
+              RowSource<T>& source) {
         const auto variables = chosen.size();
+        source_ = &source;
         first_.clear();
         second_.clear();
         row_.clear();
@@ -48,7 +50,7 @@ public:
             first_.push_back(static_cast<std::int32_t>(a));
             second_.push_back(-1);
             row_.push_back(problem.row[v]);
-            from_.push_back(rows[a]);
+            from_.push_back(rows.empty() ? nullptr : rows[a]);
         }
         m_ = static_cast<index_t>(first_.size());
         const auto size = static_cast<std::size_t>((m_ + width - 1) / width * width);
@@ -58,18 +60,15 @@ public:
         diagonal_.assign(size, 1.0);
         rises_.assign(size, 0);
         falls_.assign(size, 0);
-        bool all = m_ == source.size();
+        all_ = m_ == source.size();
         for (std::size_t k = 0; k < first_.size(); ++k) {
             e_[k] = problem.target[chosen[static_cast<std::size_t>(first_[k])]] - problem.f[row_[k]];
             diagonal_[k] = source.diagonal(row_[k]);
-            all = all && row_[k] == static_cast<std::int32_t>(k);
+            all_ = all_ && row_[k] == static_cast<std::int32_t>(k);
             open(k);
         }
-        if (all) {
-            kernel_ = from_;
-            return;
-        }
         kernel_.assign(first_.size(), nullptr);
+        if (all_) return;
         const auto cells = first_.size() * first_.size();
         if (cells > held_) {
             held_ = cells;
@@ -81,7 +80,8 @@ public:
     // of its rows are idle.
     index_t solve(double tol, index_t most, bool whole) {
         idle_ = false;
-        Found first = move(e_.data(), up_.data(), from_[0], from_[0], 0.0, m_);
+        const T* const none = kernel(0);
+        Found first = move(e_.data(), up_.data(), none, none, 0.0, m_);
         index_t steps = 0;
         while (steps < most) {
             const auto i = static_cast<std::size_t>(first.place);
@@ -121,6 +121,8 @@ private:
     const T* kernel(std::size_t k) {
         const T*& known = kernel_[k];
         if (known == nullptr) {
+            if (from_[k] == nullptr) source_->fetch(&row_[k], 1, &from_[k], 1);
+            if (all_) return known = from_[k];
             T* const to = cells_.get() + static_cast<index_t>(k) * m_;
             const T* const from = from_[k];
             for (index_t b = 0; b < m_; ++b) to[b] = from[row_[static_cast<std::size_t>(b)]];
@@ -155,8 +157,9 @@ private:
         }
     }
 
+    RowSource<T>* source_ = nullptr;
     index_t m_ = 0;
-    bool idle_ = false;
+    bool idle_ = false, all_ = false;
     std::vector<double> low_, high_, more_;                             // of each variable
     std::vector<double> e_, up_, down_, diagonal_;                      // of each place
     std::vector<std::int32_t> first_, second_, rises_, falls_, row_;    // its variables, those to move, its row
@@ -263,13 +266,15 @@ double offset_of(const DualProblem& p, const std::vector<std::int32_t>& all) {
 
 }  // namespace
 
-CachedRows::CachedRows(std::shared_ptr<const KernelPanels> panels, double most_bytes)
+template <class T>
+CachedRows<T>::CachedRows(std::shared_ptr<const KernelPanels<T>> panels, double most_bytes)
     : panels_(std::move(panels)), most_bytes_(most_bytes), slot_of_(static_cast<std::size_t>(panels_->size()), -1) {
-    const double row = 4.0 * static_cast<double>(panels_->size());
+    const double row = static_cast<double>(sizeof(T)) * static_cast<double>(panels_->size());
     most_ = std::clamp<index_t>(static_cast<index_t>(most_bytes / row), 1, panels_->size());
 }
 
-void CachedRows::fetch(const std::int32_t* which, index_t count, const float** out, int threads) {
+template <class T>
+void CachedRows<T>::fetch(const std::int32_t* which, index_t count, const T** out, int threads) {
     ++clock_;
     std::vector<std::int32_t> missing;
     for (index_t k = 0; k < count; ++k) {
@@ -287,7 +292,7 @@ void CachedRows::fetch(const std::int32_t* which, index_t count, const float** o
     const auto held = slots_.size();
     const auto room = static_cast<std::size_t>(most_) > held ? static_cast<std::size_t>(most_) - held : 0;
     for (std::size_t k = 0; k < std::min(room, needed); ++k) {
-        slots_.push_back(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(size())));
+        slots_.push_back(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(size())));
         row_of_.push_back(-1);
         used_at_.push_back(0);
         free.push_back(static_cast<std::int32_t>(slots_.size() - 1));
@@ -304,13 +309,13 @@ void CachedRows::fetch(const std::int32_t* which, index_t count, const float** o
         std::nth_element(old.begin(), old.begin() + static_cast<std::ptrdiff_t>(wanted), old.end(), older);
         free.insert(free.end(), old.begin(), old.begin() + static_cast<std::ptrdiff_t>(wanted));
         while (free.size() < needed) {
-            slots_.push_back(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(size())));
+            slots_.push_back(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(size())));
             row_of_.push_back(-1);
             used_at_.push_back(0);
             free.push_back(static_cast<std::int32_t>(slots_.size() - 1));
         }
     }
-    std::vector<float*> to(needed);
+    std::vector<T*> to(needed);
     for (std::size_t k = 0; k < needed; ++k) {
         const auto slot = static_cast<std::size_t>(free[k]);
         if (row_of_[slot] >= 0) slot_of_[static_cast<std::size_t>(row_of_[slot])] = -1;
@@ -339,15 +344,17 @@ void CachedRows::fetch(const std::int32_t* which, index_t count, const float** o
         out[k] = slots_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(which[k])])].get();
 }
 
-bool CachedRows::copy_kept(std::int32_t row, const std::vector<std::int32_t>& columns, float* to) const {
+template <class T>
+bool CachedRows<T>::copy_kept(std::int32_t row, const std::vector<std::int32_t>& columns, T* to) const {
     const auto slot = slot_of_[static_cast<std::size_t>(row)];
     if (slot < 0) return false;
-    const float* const from = slots_[static_cast<std::size_t>(slot)].get();
+    const T* const from = slots_[static_cast<std::size_t>(slot)].get();
     for (std::size_t k = 0; k < columns.size(); ++k) to[k] = from[columns[k]];
     return true;
 }
 
-void CachedRows::keep_at_most(index_t rows) {
+template <class T>
+void CachedRows<T>::keep_at_most(index_t rows) {
     const auto most = static_cast<std::size_t>(rows);
     if (slots_.size() <= most) return;
     std::vector<std::size_t> order(slots_.size());
@@ -355,7 +362,7 @@ void CachedRows::keep_at_most(index_t rows) {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return used_at_[a] > used_at_[b] || (used_at_[a] == used_at_[b] && a < b);
     });
-    std::vector<std::unique_ptr<float[]>> slots;
+    std::vector<std::unique_ptr<T[]>> slots;
     std::vector<std::int32_t> row_of;
     std::vector<index_t> used_at;
     std::fill(slot_of_.begin(), slot_of_.end(), -1);
@@ -372,20 +379,22 @@ void CachedRows::keep_at_most(index_t rows) {
 }
 
 // The two caches share the memory.
-std::unique_ptr<RowSource<float>> CachedRows::narrowed(const std::vector<std::int32_t>& rows) {
+template <class T>
+std::unique_ptr<RowSource<T>> CachedRows<T>::narrowed(const std::vector<std::int32_t>& rows) {
     keep_at_most(std::max<index_t>(1, most_ / 2));
-    const double left = most_bytes_ - 4.0 * static_cast<double>(slots_.size()) * static_cast<double>(size());
-    auto narrow = std::make_unique<CachedRows>(std::make_shared<const KernelPanels>(*panels_, rows, 1), std::max(left, 0.0));
+    const double left = most_bytes_ - static_cast<double>(sizeof(T)) * static_cast<double>(slots_.size()) * static_cast<double>(size());
+    auto narrow = std::make_unique<CachedRows>(std::make_shared<const KernelPanels<T>>(*panels_, rows), std::max(left, 0.0));
     narrow->parent_ = this;
     narrow->in_parent_ = rows;
     return narrow;
 }
 
-void CachedRows::spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+template <class T>
+void CachedRows<T>::spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
                         const std::vector<std::int32_t>& to, double* f, int threads) {
     if (which.empty() || to.empty()) return;
     std::vector<double> sums(to.size(), 0.0);
-    KernelPanels(*panels_, which, threads).add_sums(*panels_, to, steps.data(), sums.data(), threads);
+    KernelPanels<T>(*panels_, which).add_sums(*panels_, to, steps.data(), sums.data(), threads);
     for (std::size_t k = 0; k < to.size(); ++k) f[to[k]] += sums[k];
 }
 
@@ -538,12 +547,12 @@ void descend(RowSource<T>& source, const DualProblem& problem, Progress& progres
     const SmoOptions& options = progress.options;
     SmoResult& result = progress.result;
     const index_t size = std::min(options.block, problem.variables);
-    const bool whole = size == problem.variables;
+    const bool whole = size == problem.variables, lazy = whole && source.keeps_all();
     std::vector<std::int32_t> all(static_cast<std::size_t>(problem.variables));
     std::iota(all.begin(), all.end(), 0);
     Chooser chooser(problem.variables);
     Block<T> block;
-    std::vector<std::int32_t> chosen, rows;
+    std::vector<std::int32_t> chosen, rows, moved_rows;
     std::vector<const T*> pointers, moved;
     std::vector<double> steps, of_row(static_cast<std::size_t>(source.size()), 0.0);
     std::vector<std::uint8_t> touched(all.size(), 0);
@@ -585,9 +594,13 @@ void descend(RowSource<T>& source, const DualProblem& problem, Progress& progres
         else
             chooser.choose(problem, all, now, size, chosen);
         rows.clear();
+        pointers.clear();
         for (const auto v : chosen) rows.push_back(problem.row[v]);
-        pointers.resize(rows.size());
-        source.fetch(rows.data(), static_cast<index_t>(rows.size()), pointers.data(), options.threads);
+        // All variables at once: most rows of those that stay at a bound are never wanted.
+        if (!lazy) {
+            pointers.resize(rows.size());
+            source.fetch(rows.data(), static_cast<index_t>(rows.size()), pointers.data(), options.threads);
+        }
         block.fill(chosen, problem, pointers, source);
         const double inner = whole ? progress.goal * 0.5 : std::max(0.5 * progress.goal, 0.1 * violation);
         const index_t left = progress.most - result.steps;
@@ -595,7 +608,7 @@ void descend(RowSource<T>& source, const DualProblem& problem, Progress& progres
             block.solve(inner, whole ? left : std::min<index_t>(left, 20 * size + 1000), whole && options.shrinking);
         result.steps += made;
         ++result.rounds;
-        moved.clear();
+        moved_rows.clear();
         steps.clear();
         double largest = 0.0;
         for (std::size_t a = 0; a < chosen.size(); ++a) {
@@ -607,14 +620,16 @@ void descend(RowSource<T>& source, const DualProblem& problem, Progress& progres
         for (std::size_t a = 0; a < chosen.size(); ++a) {
             double& step = of_row[static_cast<std::size_t>(rows[a])];
             if (step == 0.0) continue;
-            moved.push_back(pointers[a]);
+            moved_rows.push_back(rows[a]);
             steps.push_back(step);
             step = 0.0;
             auto& seen = touched[static_cast<std::size_t>(chosen[a])];
             distinct += !seen;
             seen = 1;
         }
-        moves += static_cast<index_t>(moved.size());
+        moves += static_cast<index_t>(moved_rows.size());
+        moved.resize(moved_rows.size());
+        source.fetch(moved_rows.data(), static_cast<index_t>(moved_rows.size()), moved.data(), options.threads);
         move_all(moved, steps, problem.f, source.size(), options.threads);
         if (options.largest > 0.0 && largest > options.largest) {
             result.status = 2;
@@ -643,6 +658,8 @@ template class GramRows<float>;
 template class GramRows<double>;
 template class NarrowGramRows<float>;
 template class NarrowGramRows<double>;
+template class CachedRows<float>;
+template class CachedRows<double>;
 template SmoResult solve(RowSource<float>&, const DualProblem&, const SmoOptions&);
 template SmoResult solve(RowSource<double>&, const DualProblem&, const SmoOptions&);
 

@@ -2,7 +2,8 @@
 
 A search brings the objective (`at`), its step for a given damping, the slope along a step, and a verdict on where it
 stands; the driver halves steps until the objective falls by its share (Armijo 1966), damps the matrix where halving
-does not help, and says how it ended. A converged search still takes its last step: its error is of the order of the
+does not help, and says how it ended. A search that knows where along a step its objective is least brings `line`
+instead. A converged search still takes its last step: its error is of the order of the
 square of the one before.
 
 >>> class Root:
@@ -27,6 +28,7 @@ square of the one before.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -88,11 +90,15 @@ def damped_newton(
     point: SomePoint,
     max_iter: int,
     *,
+    line: Callable[[SomePoint, np.ndarray, float], tuple[float, SomePoint]] | None = None,
     halvings: int = 30,
     negligible: float = 1e-9,
     most_damping: float = 1e8,
 ) -> End[SomePoint]:
-    """Steps from `point` until the verdict, the limit, or a slope that is `negligible` beside the objective."""
+    """Steps from `point` until the verdict, the limit, or a slope that is `negligible` beside the objective.
+
+    `line` gives the length of a step from a point with its slope, and the point there; without it steps are halved.
+    """
     damping = 0.0
     with one_blas_thread() if point.coefficients.size <= _SMALL else contextlib.nullcontext():
         for n_iter in range(1, max_iter + 1):
@@ -101,6 +107,10 @@ def damped_newton(
             verdict = search.verdict(point, step, slope, damping)
             if verdict is not None:
                 return End(point, step if verdict == "converged" else None, verdict, n_iter)
+            if line is not None:
+                length, point = line(point, step, slope)
+                search.moved(length, damping)
+                continue
             for halved in range(halvings if np.isfinite(slope) else 0):
                 length = 0.5**halved
                 reached = search.at(point.coefficients + length * step)

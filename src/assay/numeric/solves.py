@@ -146,19 +146,31 @@ class Cholesky:
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return inverse.T * self.scale[:, None]
 
+    def turned_to_inverse_diagonal(self) -> np.ndarray:
+        """The diagonal of the inverse of the matrix, worked out in the place of the factor, which is lost."""
+        inverse, _ = lapack.dtrtri(self.factor, lower=1, overwrite_c=1)
+        return np.einsum("ij,ij->i", inverse.T, inverse.T) * self.scale**2
 
-def cholesky(matrix: np.ndarray) -> Cholesky | None:
-    """The scaled Cholesky factor, or None if the matrix is not positive definite in float64."""
+
+def cholesky(matrix: np.ndarray, *, overwrite: bool = False) -> Cholesky | None:
+    """The scaled Cholesky factor, or None if the matrix is not positive definite in float64; with `overwrite` in the
+    place of the matrix, which must be C-ordered.
+
+    >>> cholesky(np.array([[4.0, 0.0], [0.0, 9.0]])).solve(np.array([4.0, 9.0]))
+    array([1., 1.])
+    """
     diagonal = matrix.diagonal()
-    if not (np.isfinite(matrix).all() and diagonal.min(initial=np.inf) > 0):
+    if not (diagonal.min(initial=np.inf) > 0 and diagonal.max(initial=0.0) < np.inf):
         return None
     scale = 1.0 / np.sqrt(diagonal)
-    scaled = matrix * scale[:, None]
+    # The transpose of a C-ordered matrix is what LAPACK works on without a copy.
+    scaled = matrix if overwrite else np.array(matrix.T, order="C")
     scaled *= scale
-    norm = float(np.abs(scaled).sum(axis=0).max())
+    scaled *= scale[:, None]
+    norm = lapack.dlange("1", scaled.T)
     if not np.isfinite(norm):
         return None
-    factor, info = lapack.dpotrf(np.asfortranarray(scaled), lower=1, clean=1, overwrite_a=1)
+    factor, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
     if info != 0:
         return None
     reciprocal, info = lapack.dpocon(factor, norm, uplo="L")

@@ -76,3 +76,22 @@ def test_a_search_without_a_way_down_ends():
 
     end = damped_newton(Wall(), Wall().at(np.zeros(2)), 100)
     assert end.status == "stalled" and end.last_step is None
+
+
+def test_a_search_may_bring_the_length_of_its_steps():
+    class Line(Valley):
+        def line(self, point, step, slope):
+            assert slope == self.slope(point, step)
+            lengths = np.linspace(0.0, 2.0, 2001)[1:]
+            places = [self.at(point.coefficients + length * step) for length in lengths]
+            best = int(np.argmin([place.value for place in places]))
+            return lengths[best], places[best]
+
+    search = Line()
+    end = damped_newton(search, search.at(np.array([-1.2, 1.0])), 200, line=search.line)
+    assert end.status == "converged" and end.n_iter == len(search.lengths) + 1
+    assert end.point.coefficients + end.last_step == pytest.approx([1.0, 1.0], abs=1e-9)
+    assert max(search.lengths) > 1.0
+    few = Line()
+    assert damped_newton(few, few.at(np.array([-1.2, 1.0])), 3, line=few.line).status == "max_iter"
+    assert len(few.lengths) == 3

@@ -43,3 +43,21 @@ def test_a_singular_system_is_lifted_and_a_hopeless_one_gives_zeros():
     inside = low @ rng.normal(size=4)
     np.testing.assert_allclose(low @ lifted_solve(low.copy(), inside), inside, rtol=1e-6)
     assert (lifted_solve(np.array([[1.0, 1e9], [1e9, 1.0]]), np.ones(2)) == 0.0).all()
+
+
+def test_a_factor_in_the_place_of_its_matrix_is_the_same_and_ends_as_the_diagonal_of_the_inverse():
+    A = np.random.default_rng(2).normal(size=(30, 6)) * [1, 10, 100, 1, 1, 1e-3]
+    gram = A.T @ A
+    before = gram.copy()
+    kept, spent = cholesky(gram), cholesky(gram.copy(), overwrite=True)
+    assert (gram == before).all() and (kept.factor == spent.factor).all()
+    assert kept.reciprocal_condition == spent.reciprocal_condition
+    np.testing.assert_allclose(spent.turned_to_inverse_diagonal(), np.linalg.inv(gram).diagonal(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf])
+def test_a_matrix_with_a_cell_that_is_no_number_has_no_factor(cell):
+    for row, column in ((0, 0), (1, 0)):
+        gram = 4.0 * np.eye(3)
+        gram[row, column] = gram[column, row] = cell
+        assert cholesky(gram) is None

@@ -1,16 +1,17 @@
-// Kernel functions of pairs of rows in float32, many at once.
+// Kernel functions of pairs of rows in float32 or float64, many at once.
 //
 //     linear <x, y>, polynomial (gamma <x, y> + coef0)^degree, sigmoid tanh(gamma <x, y> + coef0),
 //     Gaussian exp(-gamma |x - y|^2), Laplacian exp(-gamma sum |x_j - y_j|)
 //
 // Rows lie in panels of 64, column by column; six other rows pass over a panel at once, their sums in registers, and the
-// function is applied while they are in the first-level cache. The Gaussian kernel takes |x|^2 + |y|^2 - 2 <x, y> of rows
-// about their mean where gamma |x|^2 is small enough for float32 (an error of 1e-6 at most), else differences.
+// function is applied while they are in the first-level cache. In float32 the Gaussian kernel takes |x|^2 + |y|^2 - 2 <x, y>
+// of rows about their mean where gamma |x|^2 is small enough (an error of 1e-6 at most), else differences, as in float64.
 // A value depends on its two rows alone, not on what else is asked for nor on the number of threads.
 // Cost: 2 d + 20 operations a pair. Reference: Wen, Shi, Li, He & Chen, ThunderSVM, J. Machine Learning Research 19, 2018.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "assay/common/views.hpp"
@@ -27,20 +28,24 @@ struct KernelSpec {
     int degree = 3;
 };
 
+// What is summed over the columns of two rows.
+enum class Way : int { products, squares, absolutes };
+
+template <class T>
 class KernelPanels {
 public:
-    KernelPanels(Matrix<const double> rows, const KernelSpec& spec, int threads);
+    KernelPanels(Matrix<const double> rows, const KernelSpec& spec);
     // Some of the rows of others, in this order: the same values between them.
-    KernelPanels(const KernelPanels& all, const std::vector<std::int32_t>& rows, int threads);
+    KernelPanels(const KernelPanels& all, const std::vector<std::int32_t>& rows);
 
     index_t size() const { return n_; }
     index_t columns() const { return d_; }
 
     // OUT out[k][0..size): k(row which[k], each row).
-    void rows(const std::int32_t* which, index_t count, float* const* out, int threads) const;
+    void rows(const std::int32_t* which, index_t count, T* const* out, int threads) const;
 
     // OUT gram, size x size: every pair.
-    void gram(float* out, int threads) const;
+    void gram(T* out, int threads) const;
 
     // OUT sums, queries x outputs: sum over rows of k(query, row) coefficients(row, output), added in the order of rows.
     void sums(Matrix<const double> queries, Matrix<const double> coefficients, double* out, int threads) const;
@@ -51,24 +56,30 @@ public:
                   double* out, int threads) const;
 
     double diagonal(index_t row) const { return diagonal_[static_cast<std::size_t>(row)]; }
+    double largest_diagonal() const;  // by size
+
+    const KernelSpec& spec() const { return spec_; }
+    // The rows, as they are compared.
+    const std::vector<T>& cells() const { return cells_; }
 
 private:
-    enum class Way { products, squares, absolutes };
     // Rows as they are compared: less the mean where only differences count, with half of their share of the exponent.
-    void place(Matrix<const double> rows, std::vector<float>& cells, std::vector<float>& halves) const;
+    void place(Matrix<const double> rows, std::vector<T>& cells, std::vector<T>& halves) const;
     // Values of up to six queries and the rows of panels [first, last), written to out[k] - offset.
-    void block(const float* const* queries, const float* halves, index_t count, index_t first, index_t last,
-               float* const* out) const;
-    void finish(float* values, index_t count, float half, const float* halves) const;
-    void fill_panels(int threads);
-    void add_placed_sums(const std::vector<const float*>& cells, const std::vector<float>& halves,
+    void block(const T* panels, const T* const* queries, const T* halves, index_t count, index_t first, index_t last,
+               T* const* out) const;
+    void finish(T* values, index_t count, T half, const T* halves) const;
+    const T* panels(int threads) const;
+    void add_placed_sums(const std::vector<const T*>& cells, const std::vector<T>& halves,
                          Matrix<const double> coefficients, double* out, int threads) const;
 
     KernelSpec spec_;
     Way way_ = Way::products;
     index_t n_ = 0, d_ = 0, panels_ = 0;
     std::vector<double> centre_;
-    std::vector<float> cells_, halves_, panel_;
+    std::vector<T> cells_, halves_;
+    mutable std::once_flag laid_out_;
+    mutable std::vector<T> panel_;  // made when first wanted
     std::vector<double> diagonal_;
 };
 

@@ -40,6 +40,8 @@ public:
     virtual index_t size() const = 0;
     virtual double diagonal(index_t row) const = 0;
     virtual void fetch(const std::int32_t* which, index_t count, const T** out, int threads) = 0;
+    // Whether no row that was fetched is forgotten: pointers to them hold until the source is narrowed.
+    virtual bool keeps_all() const { return true; }
     // The same kernel between some of the rows, in their order; uses this source as long as it lives.
     virtual std::unique_ptr<RowSource<T>> narrowed(const std::vector<std::int32_t>& rows) = 0;
     // f of the rows `to` grows by the sum over k of steps[k] k(which[k], row).
@@ -85,29 +87,31 @@ private:
 };
 
 // Rows made when asked for, of which those used last are kept.
-class CachedRows final : public RowSource<float> {
+template <class T>
+class CachedRows final : public RowSource<T> {
 public:
-    CachedRows(std::shared_ptr<const KernelPanels> panels, double most_bytes);
+    CachedRows(std::shared_ptr<const KernelPanels<T>> panels, double most_bytes);
     index_t size() const override { return panels_->size(); }
     double diagonal(index_t row) const override { return panels_->diagonal(row); }
-    void fetch(const std::int32_t* which, index_t count, const float** out, int threads) override;
-    std::unique_ptr<RowSource<float>> narrowed(const std::vector<std::int32_t>& rows) override;
+    void fetch(const std::int32_t* which, index_t count, const T** out, int threads) override;
+    std::unique_ptr<RowSource<T>> narrowed(const std::vector<std::int32_t>& rows) override;
     void spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
                 const std::vector<std::int32_t>& to, double* f, int threads) override;
+    bool keeps_all() const override { return most_ >= size(); }
     index_t made() const { return made_; }
 
 private:
     // A row that is kept, with the columns `columns`; nothing if neither this cache nor its parents have it.
-    bool copy_kept(std::int32_t row, const std::vector<std::int32_t>& columns, float* to) const;
+    bool copy_kept(std::int32_t row, const std::vector<std::int32_t>& columns, T* to) const;
     // Forget the rows used longest ago, to hold at most so many.
     void keep_at_most(index_t rows);
 
-    std::shared_ptr<const KernelPanels> panels_;
+    std::shared_ptr<const KernelPanels<T>> panels_;
     double most_bytes_;
     const CachedRows* parent_ = nullptr;    // of a narrowed one
     std::vector<std::int32_t> in_parent_;  // the numbers of its rows there
     index_t most_, made_ = 0, clock_ = 0;
-    std::vector<std::unique_ptr<float[]>> slots_;
+    std::vector<std::unique_ptr<T[]>> slots_;
     std::vector<std::int32_t> slot_of_, row_of_;
     std::vector<index_t> used_at_;
 };

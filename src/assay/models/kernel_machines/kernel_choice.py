@@ -24,13 +24,13 @@ from ...numeric.kernels import (
     Sigmoid,
     check_gram,
 )
-from .fast_form import LARGEST, fast_form
+from .fast_form import LARGEST, fast_form, largest_cell
 from .training import KernelSource
 
-# Rows up to which the kernel matrix is held in float64 and the dual is solved to the last digits.
+# Rows up to which a dual is solved in float64.
 SMALL = 2048
 # Products of a block of new rows with the support vectors.
-_BLOCK = 2**22
+_BLOCK = 2**18
 _KNOWN = (Linear, Polynomial, Sigmoid, Gaussian, Laplacian, Mahalanobis)
 
 
@@ -118,7 +118,7 @@ class KernelMethod(Estimator):
             with one_blas_thread():
                 return kind, {"gaussian": Gaussian, "laplacian": Laplacian}[self.kernel]().distances(rows)
         if kind == "gram":
-            return kind, self._source(clone(self)._learn_kernel(rows, None), rows, 1, exact=True).of(None)[0]
+            return kind, self._source(clone(self)._learn_kernel(rows, None), rows, exact=True).of(None)[0]
         return None
 
     def _each_fold(
@@ -137,12 +137,13 @@ class KernelMethod(Estimator):
                 copy_columns(template, model)
             yield model
 
-    def _source(self, kernel: Kernel, rows: np.ndarray, threads: int, exact: bool = False) -> KernelSource:
-        """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form; one
-        that is given or a user's own is checked."""
-        form = None if exact or rows.shape[0] <= SMALL or self._precomputed else fast_form(kernel, rows)
+    def _source(self, kernel: Kernel, rows: np.ndarray, exact: bool = False) -> KernelSource:
+        """The kernel of the training rows: compiled rows, in float64 if they are few; its matrix if that is needed
+        `exact` or there is no such form; one that is given or a user's own is checked."""
+        placed = np.ascontiguousarray(self._about_zero(rows), dtype=np.float64)
+        form = None if exact or self._precomputed else fast_form(kernel, placed)
         if form is not None:
-            return KernelSource(rows, None, form, threads)
+            return KernelSource(rows, None, form=form, placed=placed, single=rows.shape[0] > SMALL)
         if self._precomputed and rows.shape[0] != rows.shape[1]:
             raise DataError(
                 type(self).__name__,
@@ -151,7 +152,6 @@ class KernelMethod(Estimator):
                 f"got shape {rows.shape}",
                 "give k of every pair of training rows",
             )
-        placed = np.ascontiguousarray(self._about_zero(rows), dtype=np.float64)
         with one_blas_thread():
             gram = np.ascontiguousarray(kernel.gram(placed, placed), dtype=np.float64)
             if not isinstance(kernel, _KNOWN):
@@ -164,7 +164,7 @@ class KernelMethod(Estimator):
                 "the kernel of some rows is beyond the range of float64",
                 "scale the columns first (`assay.prepare.Scale`) or take a smaller degree",
             )
-        return KernelSource(rows, gram, None, threads)
+        return KernelSource(rows, gram)
 
     def _about_zero(self, rows: np.ndarray) -> np.ndarray:
         """The rows as the kernel matrix takes them."""
@@ -180,9 +180,10 @@ class KernelMethod(Estimator):
         if centres.shape[0] == 0:
             return np.zeros((rows.shape[0], coefficients.shape[1]))
         kernel = self._kernel()
-        form = fast_form(kernel, centres) if single else None
-        if form is not None and float(np.abs(rows).max(initial=0.0)) <= LARGEST:
-            return form.rows(centres, threads).sums(form.place(rows), np.ascontiguousarray(coefficients), threads)
+        form = fast_form(kernel, centres)
+        if form is not None and largest_cell(rows) <= LARGEST:
+            compiled = form.rows(centres, single)
+            return compiled.sums(form.place(rows), np.ascontiguousarray(coefficients), threads)
         out = np.empty((rows.shape[0], coefficients.shape[1]))
         step = max(1, _BLOCK // max(1, centres.shape[0]))
         with one_blas_thread():

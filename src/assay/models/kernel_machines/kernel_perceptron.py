@@ -68,7 +68,7 @@ class KernelPerceptron(KernelMethod, LabelClassifier):
         rows, codes, _ = self._begin(X, y)
         self._require_classes()
         threads = thread_count(self.n_jobs)
-        source = self._source(self._learn_kernel(rows, None), rows, threads)
+        source = self._source(self._learn_kernel(rows, None), rows)
         given: dict[str, Any] = {
             "codes": codes,
             "classes": int(self.classes_.shape[0]),

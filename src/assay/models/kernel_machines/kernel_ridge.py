@@ -17,7 +17,7 @@ from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
 from .kernel_choice import KernelMethod
-from .ridge_folds import Decomposition, RidgeFit, ridge_fits
+from .ridge_folds import Decomposition, RidgeFit, eigen_fits, ridge_fits
 from .training import kept_places
 
 
@@ -71,8 +71,11 @@ class KernelRidge(KernelMethod, Regressor):
         with one_blas_thread():
             kernel = self._learn_kernel(rows, share)
             if self._of_folds is None:
-                gram, _ = self._source(kernel, rows, 1, exact=True).of(None)
+                gram, _ = self._source(kernel, rows, exact=True).of(None)
                 fits = ridge_fits(kernel, gram, targets, share, alphas, bool(self.fit_intercept))
+                if fits is None:
+                    gram, _ = self._source(kernel, rows, exact=True).of(None)
+                    fits = eigen_fits(gram, targets, share, alphas, bool(self.fit_intercept))
             else:
                 shared, place = self._of_folds
                 fits = shared.fits(self, place[kept], targets, share, alphas)
@@ -194,6 +197,13 @@ class _SharedKernel:
                 fits.append(found)
             if len(fits) == alphas.shape[0]:
                 return fits
+        made = ridge_fits(model._kernel(), self._gram(model, place), targets, share, alphas, intercept)
+        return eigen_fits(self._gram(model, place), targets, share, alphas, intercept) if made is None else made
+
+    def _gram(self, model: KernelRidge, place: np.ndarray) -> np.ndarray:
+        """The kernel matrix of the rows `place`."""
         own = self.matrix[np.ix_(place, place)]
-        gram = own if self.kind == "gram" else np.exp(-model.gamma_ * own)
-        return ridge_fits(model._kernel(), gram, targets, share, alphas, intercept)
+        if self.kind != "gram":
+            own *= -model.gamma_
+            np.exp(own, out=own)
+        return own

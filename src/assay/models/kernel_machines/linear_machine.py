@@ -14,7 +14,7 @@ when the others are solved; many rows begin where a sixteenth of them ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, lapack, qr, solve_triangular
 
 from ...base.threads import one_blas_thread
+from ...numeric.newton import End, Point
 from ..linear.tables import table_of
 
 # Rows from which a problem starts at the solution for a part of them, and how many rows make one of the part.
@@ -29,7 +30,7 @@ _MANY, _PART = 20_000, 16
 # Unknowns up to which the Hessian is formed.
 _SQUARE = 2000
 _FIRST, _FALL = 2.0, 4.0
-_LEVEL_STEPS, _SEARCHES, _PRODUCTS, _ROUNDS = 60, 60, 200, 30
+LEVEL_STEPS, _SEARCHES, _PRODUCTS, _ROUNDS = 60, 60, 200, 30
 # A pivot of the Hessian scaled to a diagonal of 1 below this leaves too few digits to a step.
 _LEAST_PIVOT = 1e-6
 # Columns whose values lie this many times their range from zero are moved to it.
@@ -103,23 +104,50 @@ def _rounded(u: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 @dataclass
-class _Newton:
-    """Steps on some rows; the others add the gradient `fixed` (by the columns about their centre, and the constant).
+class _Place(Point):
+    """Coefficients of the columns about their centre with the constant, and f of each row; what the objective is there
+    is worked out when a step is asked for."""
 
-    This is not the damped Newton of `numeric.newton`: the objective is a quadratic in pieces, so that the length of a
-    step is sought where the rising derivative along it is zero, not by halving until the objective falls.
-    """
+    f: np.ndarray
+    gradient: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass
+class Level:
+    """The objective for one h, for the Newton driver: some rows, of which the others add the gradient `fixed` (by the
+    columns about their centre, and the constant). As it is a quadratic in pieces, the length of a step is sought where
+    the rising derivative along it is zero (`line`)."""
 
     problem: LinearProblem
     centre: np.ndarray
     fixed: np.ndarray
+    h: float = 0.0
+    accuracy: float = 0.0
     steps: int = 0
-    settled: bool = False
+    end: End[_Place] | None = None
     times: Callable[..., np.ndarray] = field(init=False)
     times_transposed: Callable[..., np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
         self.times, self.times_transposed = table_of(self.problem.X).products(self.problem.threads)
+        # Without a row in the rounded part the constant has no curvature.
+        self.least = 1e-8 * float(self.problem.price.sum()) + 1e-300
+
+    def begun(self, theta: np.ndarray, f: np.ndarray, h: float, accuracy: float) -> Level:
+        """This level at another h, from some coefficients and the f that belong to them."""
+        self.h, self.accuracy, self.end = h, accuracy, None
+        self.point = _Place(theta, np.inf, f)
+        return self
+
+    def reached(self) -> tuple[np.ndarray, np.ndarray]:
+        """The coefficients where the driver ended, and the f that belong to them."""
+        assert self.end is not None
+        return self.end.point.coefficients, self.end.point.f
+
+    @property
+    def settled(self) -> bool:
+        """Whether the driver ended at the minimum."""
+        return self.end is not None and self.end.status == "converged"
 
     def product(self, theta: np.ndarray) -> np.ndarray:
         """x'w + b of every row, for coefficients of columns about their centre."""
@@ -130,35 +158,48 @@ class _Newton:
         total = g.sum()
         return np.append(self.times_transposed(g) - self.centre * total, total)
 
-    def level(self, theta: np.ndarray, f: np.ndarray, h: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
-        """The minimum for one h: coefficients, and the f that belong to them."""
-        self.settled, size = False, theta.shape[0]
-        table, nothing = table_of(self.problem.X), np.empty((self.problem.y.shape[0], 0))
-        # Without a row in the rounded part the constant has no curvature.
-        least = 1e-8 * float(self.problem.price.sum()) + 1e-300
-        for _ in range(_LEVEL_STEPS):
-            value, g, curve = self.problem.loss(f, h)
-            gradient = self.sums(g) + self.fixed
-            gradient[:-1] += theta[:-1]
-            value += 0.5 * float(theta[:-1] @ theta[:-1])
-            used = np.flatnonzero(curve)
-            if size > _SQUARE:
-                step = self._by_products(gradient, used, curve, least)
-            else:
-                hessian = np.zeros((size, size))
-                if used.size:
-                    gram = table.gram_sums(nothing, curve, used)
-                    hessian = gram(shift=self.centre, threads=self.problem.threads)
-                step = self._step(hessian, gradient, used, curve, least)
-            decrement = -float(gradient @ step)
-            if not decrement > accuracy * (abs(value) + 1e-300):
-                self.settled = True
-                break
-            moved = self.product(step)
-            length = self._search(theta, f, step, moved, h, -decrement)
-            theta, f = theta + length * step, f + length * moved
-            self.steps += 1
-        return theta, f
+    def at(self, theta: np.ndarray) -> _Place:
+        """The objective at some coefficients."""
+        f = self.product(theta)
+        return _Place(theta, self.problem.loss(f, self.h)[0] + 0.5 * float(theta[:-1] @ theta[:-1]), f)
+
+    def step(self, point: _Place, damping: float) -> np.ndarray:
+        """The Newton step, which the products of the rows in the rounded part decide."""
+        theta, size = point.coefficients, point.coefficients.shape[0]
+        value, g, curve = self.problem.loss(point.f, self.h)
+        point.gradient = self.sums(g) + self.fixed
+        point.gradient[:-1] += theta[:-1]
+        point.value = value + 0.5 * float(theta[:-1] @ theta[:-1])
+        used = np.flatnonzero(curve)
+        if size > _SQUARE:
+            return self._by_products(point.gradient, used, curve, self.least)
+        hessian = np.zeros((size, size))
+        if used.size:
+            gram = table_of(self.problem.X).gram_sums(np.empty((g.shape[0], 0)), curve, used)
+            hessian = gram(shift=self.centre, threads=self.problem.threads)
+        return self._step(hessian, point.gradient, used, curve, self.least)
+
+    def slope(self, point: _Place, step: np.ndarray) -> float:
+        """The derivative along the step."""
+        return float(point.gradient @ step)
+
+    def verdict(self, point: _Place, step: np.ndarray, slope: float, damping: float) -> str | None:
+        """Converged where a step would gain next to nothing."""
+        return None if -slope > self.accuracy * (abs(point.value) + 1e-300) else "converged"
+
+    def line(self, point: _Place, step: np.ndarray, slope: float) -> tuple[float, _Place]:
+        """Where along the step the objective has its minimum."""
+        moved = self.product(step)
+        length = self._search(point.coefficients, point.f, step, moved, self.h, slope)
+        return length, _Place(point.coefficients + length * step, np.inf, point.f + length * moved)
+
+    def moved(self, length: float, damping: float) -> None:
+        """Count the steps."""
+        self.steps += 1
+
+    def stuck(self, point: _Place) -> str:
+        """The word for where no step leads down."""
+        return "stalled"
 
     def towards(
         self, theta: np.ndarray, f: np.ndarray, to: np.ndarray, there: np.ndarray, h: float
@@ -288,71 +329,86 @@ class _Placed:
         return replace(found, intercept=found.intercept - float(self.shift @ found.coef))
 
 
-@one_blas_thread()
-def solve_linear(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None = None) -> LinearSolution:
-    """The linear machine to a violation of `tol`, from coefficients or from zero.
+class LinearMachine:
+    """The linear machine to a violation of `tol`, from coefficients or from zero; the Newton driver ends its levels.
 
+    >>> from assay.numeric.newton import damped_newton
     >>> rows = LinearProblem(np.array([[0.0], [1.0], [3.0]]), np.array([-1.0, -1.0, 1.0]), np.full(3, 10.0), None, 1)
-    >>> found = solve_linear(rows, 1e-6)
-    >>> found.coef.round(4), round(found.intercept, 4)
+    >>> machine = LinearMachine(rows, 1e-6)
+    >>> for level in machine.levels():
+    ...     level.end = damped_newton(level, level.point, LEVEL_STEPS, line=level.line)
+    >>> machine.found.coef.round(4), round(machine.found.intercept, 4)
     (array([1.]), -2.0)
+
+    The driver is called by the learner, so that no function stands between it and the steps of the level.
     """
-    placed, last, steps = _Placed.of(problem), 0.5 * tol, 0
-    if start is not None:
-        start = start[0] * placed.reach, start[1] + float(placed.shift @ start[0])
-    stages = [placed.problem]
-    while start is None and stages[-1].y.shape[0] >= _MANY:
-        problem, some = stages[-1], np.arange(0, stages[-1].y.shape[0], _PART)
-        stages.append(problem.part(some, float(problem.price.sum() / problem.price[some].sum())))
-    for problem in reversed(stages):
-        n, d = problem.X.shape
-        centre = table_of(problem.X).centring(np.empty((n, 0)))()
-        theta = np.zeros(d + 1) if start is None else np.append(start[0], start[1] + centre @ start[0])
-        whole = _Newton(problem, centre, np.zeros(d + 1))
-        f = whole.product(theta)
-        if start is None:
-            h = _FIRST if problem.epsilon is None else max(_FIRST * float(np.std(problem.y)), 2.0 * last)
-            while h > 2.0 * last:
-                theta, f = whole.level(theta, f, h, 1e-5)
-                h = max(h / _FALL, last)
-        converged, active = False, np.zeros(n, dtype=bool)
-        for _ in range(_ROUNDS):
-            distance = problem.corners(f)
-            reach = max(float(np.partition(distance, int(_KEPT * (n - 1)))[int(_KEPT * (n - 1))]), 4.0 * last)
-            active |= distance <= reach
-            if active.sum() > 0.6 * n:
-                active[:] = True
-            rows = np.flatnonzero(active)
-            fixed = np.zeros(d + 1)
-            if rows.shape[0] < n:
-                slopes = problem.loss(f, 0.0)[1]
-                slopes[active] = 0.0
-                fixed = whole.sums(slopes)
-            begin = theta
-            part = whole if rows.shape[0] == n else _Newton(problem.part(rows), centre, fixed)
-            of_part, h = f[rows], min(max(reach / _FALL, last), 64.0 * last)
-            while True:
-                theta, of_part = part.level(theta, of_part, h, 1e-12 if h == last else 1e-6)
-                if h == last:
-                    break
-                h = max(h / _FALL, last)
-            steps += part.steps if part is not whole else 0
-            there = whole.product(theta)
-            # A row that was left out must not have come to the corner, nor crossed it.
-            moved = problem.corners(there) < last
-            moved |= problem.loss(there, 0.0)[1] != problem.loss(f, 0.0)[1]
-            if part is whole or not (moved & ~active).any():
-                converged, f = part.settled, there
-                break
-            active |= moved
-            theta, f = whole.towards(begin, f, theta, there, last)
-        steps += whole.steps
-        start = theta[:-1], float(theta[-1] - centre @ theta[:-1])
-    return placed.back(_solution(problem, whole, theta, f, last, steps, converged))
+
+    found: LinearSolution
+
+    def __init__(self, problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None = None):
+        self.placed, self.last, self.start = _Placed.of(problem), 0.5 * tol, start
+
+    def levels(self) -> Iterator[Level]:
+        """One level after the other, each to be ended before the next is asked for; `found` is there after the last."""
+        with one_blas_thread():
+            placed, last, start, steps = self.placed, self.last, self.start, 0
+            if start is not None:
+                start = start[0] * placed.reach, start[1] + float(placed.shift @ start[0])
+            stages = [placed.problem]
+            while start is None and stages[-1].y.shape[0] >= _MANY:
+                problem, some = stages[-1], np.arange(0, stages[-1].y.shape[0], _PART)
+                stages.append(problem.part(some, float(problem.price.sum() / problem.price[some].sum())))
+            for problem in reversed(stages):
+                n, d = problem.X.shape
+                centre = table_of(problem.X).centring(np.empty((n, 0)))()
+                theta = np.zeros(d + 1) if start is None else np.append(start[0], start[1] + centre @ start[0])
+                whole = Level(problem, centre, np.zeros(d + 1))
+                f = whole.product(theta)
+                if start is None:
+                    h = _FIRST if problem.epsilon is None else max(_FIRST * float(np.std(problem.y)), 2.0 * last)
+                    while h > 2.0 * last:
+                        yield whole.begun(theta, f, h, 1e-5)
+                        theta, f = whole.reached()
+                        h = max(h / _FALL, last)
+                converged, active = False, np.zeros(n, dtype=bool)
+                for _ in range(_ROUNDS):
+                    distance = problem.corners(f)
+                    reach = max(float(np.partition(distance, int(_KEPT * (n - 1)))[int(_KEPT * (n - 1))]), 4.0 * last)
+                    active |= distance <= reach
+                    if active.sum() > 0.6 * n:
+                        active[:] = True
+                    rows = np.flatnonzero(active)
+                    fixed = np.zeros(d + 1)
+                    if rows.shape[0] < n:
+                        slopes = problem.loss(f, 0.0)[1]
+                        slopes[active] = 0.0
+                        fixed = whole.sums(slopes)
+                    begin = theta
+                    part = whole if rows.shape[0] == n else Level(problem.part(rows), centre, fixed)
+                    of_part, h = f[rows], min(max(reach / _FALL, last), 64.0 * last)
+                    while True:
+                        yield part.begun(theta, of_part, h, 1e-12 if h == last else 1e-6)
+                        theta, of_part = part.reached()
+                        if h == last:
+                            break
+                        h = max(h / _FALL, last)
+                    steps += part.steps if part is not whole else 0
+                    there = whole.product(theta)
+                    # A row that was left out must not have come to the corner, nor crossed it.
+                    moved = problem.corners(there) < last
+                    moved |= problem.loss(there, 0.0)[1] != problem.loss(f, 0.0)[1]
+                    if part is whole or not (moved & ~active).any():
+                        converged, f = part.settled, there
+                        break
+                    active |= moved
+                    theta, f = whole.towards(begin, f, theta, there, last)
+                steps += whole.steps
+                start = theta[:-1], float(theta[-1] - centre @ theta[:-1])
+            self.found = placed.back(_solution(problem, whole, theta, f, last, steps, converged))
 
 
 def _solution(
-    problem: LinearProblem, whole: _Newton, theta: np.ndarray, f: np.ndarray, h: float, steps: int, converged: bool
+    problem: LinearProblem, whole: Level, theta: np.ndarray, f: np.ndarray, h: float, steps: int, converged: bool
 ) -> LinearSolution:
     beta = -problem.loss(f, h)[1]
     primal = 0.5 * float(theta[:-1] @ theta[:-1]) + problem.loss(f, 0.0)[0]

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
 from ...base.parameters import Real, param
-from ...base.threads import one_blas_thread, thread_count
+from ...base.threads import thread_count
 from ...base.unsupervised import Detector
 from ...base.usual_parameters import n_jobs_param
 from .kernel_choice import KernelMethod
 from .smo import Dual, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param, warn_unless_converged
-from .training import KernelSource, Training, kept_places
+from .training import Training, kept_places
 
 
 class OneClassSVM(KernelMethod, Detector):
@@ -62,12 +62,12 @@ class OneClassSVM(KernelMethod, Detector):
         table = Training.of(rows, np.zeros(rows.shape[0]), weights, place, merge=not self._precomputed)
         # A common factor of the weights changes nothing but the size of alpha.
         share = table.weights / table.weights.mean()
-        source = self._source(self._learn_kernel(table.rows, table.weights), table.rows, threads)
+        source = self._source(self._learn_kernel(table.rows, table.weights), table.rows)
         kernel, row = source.of(None)
         nothing = np.zeros(table.n)
-        start = self._start(source, share)
         dual = Dual(kernel, row, nothing, nothing, share, float(self.cache_bytes), bool(self.shrinking))
-        found = dual.solve(float(self.tol), self.max_iter, threads, start)
+        start = self._start(share)
+        found = dual.solve(float(self.tol), self.max_iter, threads, (start, dual.times(start, threads)))
         warn_unless_converged(type(self).__name__, [found])
         used = np.flatnonzero(found.beta)
         self.support_ = table.place[used]
@@ -78,16 +78,10 @@ class OneClassSVM(KernelMethod, Detector):
         self.violation_, self.n_iter_, self._single_ = found.violation, found.n_iter, source.single
         return self
 
-    def _start(self, source: KernelSource, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The first rows at their bounds, up to the sum that alpha must have, and the sums of their kernels."""
+    def _start(self, share: np.ndarray) -> np.ndarray:
+        """The first rows at their bounds, up to the sum that alpha must have."""
         before = np.concatenate([[0.0], np.cumsum(share)[:-1]])
-        beta = np.clip(float(self.nu) * share.sum() - before, 0.0, share)
-        used = np.flatnonzero(beta)
-        if source.gram is not None:
-            with one_blas_thread():
-                return beta, source.gram[:, used] @ beta[used]
-        sums = self._kernel_sums(source.rows, source.rows[used], beta[used, None], True, source.threads)
-        return beta, sums[:, 0]
+        return np.clip(float(self.nu) * share.sum() - before, 0.0, share)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """w'phi(x) of each row: high inside, low outside."""

@@ -37,8 +37,9 @@ class RidgeFit:
 
 def ridge_fits(
     kernel: Kernel, gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alphas: np.ndarray, fit_intercept: bool
-) -> list[RidgeFit]:
-    """The fits of all penalties to some rows with weights.
+) -> list[RidgeFit] | None:
+    """The fits of all penalties to some rows with weights. That of a single one is made in the place of the matrix;
+    where it would cost digits there is none, and the matrix is lost: `eigen_fits` then takes it anew.
 
     >>> targets = np.array([[1.0], [3.0]])
     >>> (found,) = ridge_fits(Linear(), np.eye(2), targets, np.ones(2), np.array([1.0]), fit_intercept=True)
@@ -46,10 +47,16 @@ def ridge_fits(
     (array([-0.5,  0.5]), array([2.]), array([0.75, 0.75]))
     """
     # Of other kernels a decomposition tells whether they have a negative eigenvalue.
-    if alphas.shape[0] == 1 and isinstance(kernel, (Gaussian, Laplacian, Linear, Mahalanobis)):
-        only = _by_cholesky(gram, targets, share, float(alphas[0]), fit_intercept)
-        if only is not None:
-            return [only]
+    if alphas.shape[0] > 1 or not isinstance(kernel, (Gaussian, Laplacian, Linear, Mahalanobis)):
+        return eigen_fits(gram, targets, share, alphas, fit_intercept)
+    only = _by_cholesky(gram, targets, share, float(alphas[0]), fit_intercept)
+    return None if only is None else [only]
+
+
+def eigen_fits(
+    gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alphas: np.ndarray, fit_intercept: bool
+) -> list[RidgeFit]:
+    """The fits of all penalties from one eigendecomposition."""
     whole = Decomposition.of(gram, share, fit_intercept)
     return [whole.fit(targets, float(alpha)) for alpha in alphas]
 
@@ -57,17 +64,15 @@ def ridge_fits(
 def _by_cholesky(
     gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alpha: float, fit_intercept: bool
 ) -> RidgeFit | None:
-    """The fit of one penalty by a factor of A; None if that would cost digits."""
-    system = gram.copy()
-    np.einsum("ii->i", system)[:] += alpha / share
-    factor = cholesky_factor(system)
+    """The fit of one penalty by a factor of A, which takes the place of the matrix; None if that would cost digits."""
+    np.einsum("ii->i", gram)[:] += alpha / share
+    factor = cholesky_factor(gram, overwrite=True)
     if factor is None or factor.reciprocal_condition * _WELL_POSED < 1.0:
         return None
     coef, constant = factor.solve(targets), np.zeros(targets.shape[1])
-    inverse = factor.inverse_factor()
-    own = np.einsum("ij,ij->i", inverse, inverse)
+    ones = factor.solve(np.ones((share.shape[0], 1)))[:, 0] if fit_intercept else np.empty(0)
+    own = factor.turned_to_inverse_diagonal()
     if fit_intercept:
-        ones = factor.solve(np.ones((share.shape[0], 1)))[:, 0]
         mass = float(ones.sum())
         constant = coef.sum(axis=0) / mass
         coef = coef - ones[:, None] * constant
@@ -99,10 +104,15 @@ class Decomposition:
         if fit_intercept:
             mass = share / share.sum()
             middle = gram @ mass
-            centred = gram - middle[:, None] - middle + mass @ middle
+            # By columns and then by rows: the transpose, which LAPACK takes without a copy, is done by rows first.
+            centred = gram - middle
+            centred -= middle[:, None]
+            centred += mass @ middle
         root = np.sqrt(share)
-        values, axes = eigh(root[:, None] * centred * root, overwrite_a=True, check_finite=False)
-        least = -_NEGATIVE * max(float(values[-1]), float(np.abs(gram).max()))
+        centred = np.multiply(centred, root, out=centred if fit_intercept else None)
+        centred *= root[:, None]
+        values, axes = eigh(centred.T, overwrite_a=True, check_finite=False)
+        least = -_NEGATIVE * max(float(values[-1]), float(gram.max()), -float(gram.min()))
         if values[0] < least:
             raise DataError(
                 "KernelRidge",

@@ -12,10 +12,13 @@ from ... import _kernels
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError
 from ...base.parameters import Boolean, Integer, Nothing, Real, param
+from ...base.threads import one_blas_thread
 
 # A problem of no more than so many variables is solved on from `tol` towards this violation, in so many steps a
 # variable, which is over before it is noticed.
 _FINE, _EXTRA_STEPS, TINY = 1e-10, 400, 640
+# To which violation kernel rows in float32 are good for.
+_SINGLE = 1e-4
 _SMALL_BLOCK, _BLOCK, _LARGE_BLOCK, _LARGE = 2048, 256, 512, 12_000
 # A hard margin narrower than this share of the spread of the rows is not looked for, and how fast C grows towards it.
 _NARROWEST, _GROWTH = 1e-3, 10.0
@@ -92,38 +95,61 @@ class Dual:
         scale: float = 1.0,
         largest: float = 0.0,
     ) -> DualSolution:
-        """The minimum to a violation of `tol` times `scale`, from (beta, K beta) or from zero."""
-        n = self.row.shape[0]
-        dense = isinstance(self.kernel, np.ndarray)
-        size = self.kernel.shape[0] if dense else self.kernel.size
-        beta, f = (np.zeros(n), np.zeros(size)) if start is None else start
-        small = dense and self.kernel.dtype == np.float64 and n <= TINY
+        """The minimum to a violation of `tol` times `scale`, from (beta, K beta) or from zero.
+
+        On kernel rows in float64 many variables are solved on rows in float32 first, which take half the memory; what
+        rounding left to do is done in float64.
+        """
+        n, dense = self.row.shape[0], isinstance(self.kernel, np.ndarray)
+        beta, f = (np.zeros(n), np.zeros(self.size)) if start is None else start
+        exact = self.kernel.dtype == np.float64 if dense else not self.kernel.single
         given: dict[str, Any] = {
             "row": self.row.astype(np.int32, copy=False),
             "target": np.ascontiguousarray(self.target),
             "low": np.ascontiguousarray(self.low),
             "high": np.ascontiguousarray(self.high),
-            "beta": np.ascontiguousarray(beta),
-            "f": np.ascontiguousarray(f),
-            "tol": tol * scale,
-            "fine": max(_FINE * scale, min(tol * scale, self.rounding(beta))) if small else 0.0,
+            "fine": max(_FINE * scale, min(tol * scale, self.rounding(beta))) if exact and n <= TINY else 0.0,
             "extra": _EXTRA_STEPS * n + 10_000,
             "block": _SMALL_BLOCK if n <= _SMALL_BLOCK else _BLOCK if n <= _LARGE else _LARGE_BLOCK,
-            "max_steps": int(max_iter) if max_iter is not None else max(10_000_000, 100 * n),
             "largest": largest,
             "threads": threads,
             "shrinking": self.shrinking,
         }
-        if dense:
-            found = _kernels.smo_gram(self.kernel, **given)
-        else:
-            found = _kernels.smo_rows(self.kernel, self.cache_bytes, **given)
-        beta, f, offset, objective, violation, steps, _, shrunk, status = found
+        most = int(max_iter) if max_iter is not None else max(10_000_000, 100 * n)
+        goals, steps, shrunk = [tol * scale], 0, 0
+        if exact and not dense and n > TINY:
+            goals.insert(0, max(tol, _SINGLE) * scale)
+        for left, goal in zip(range(len(goals))[::-1], goals, strict=True):
+            given |= {"beta": np.ascontiguousarray(beta), "f": np.ascontiguousarray(f), "tol": goal}
+            given["max_steps"] = most - steps
+            if dense:
+                found = _kernels.smo_gram(self.kernel, **given)
+            else:
+                rows = self.kernel.in_single() if left else self.kernel
+                found = _kernels.smo_rows(rows, self.cache_bytes, **given)
+                del rows  # those in float32 are not held beside those in float64
+            beta, f, offset, objective, violation, made, _, times, status = found
+            steps, shrunk = steps + made, shrunk + times
+            if left:
+                f = self.times(beta, threads)
         name = ("max_iter", "converged", "unbounded")[status]
         # Steps beyond `tol` that only rounding makes can end further away than they began.
-        if name == "converged" and violation > tol * scale:
+        if name == "converged" and violation > goal:
             name = "stalled"
         return DualSolution(beta, f, offset, objective, violation, steps, name, shrunk)
+
+    @property
+    def size(self) -> int:
+        """How many rows the kernel has."""
+        return int(self.kernel.shape[0] if isinstance(self.kernel, np.ndarray) else self.kernel.size)
+
+    def times(self, beta: np.ndarray, threads: int) -> np.ndarray:
+        """K beta, a number for each row."""
+        of_row = np.bincount(self.row, beta, minlength=self.size)
+        if not isinstance(self.kernel, np.ndarray):
+            return self.kernel.times(of_row, threads)
+        with one_blas_thread():
+            return self.kernel @ of_row
 
     def start_from(self, found: DualSolution | None, growth: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Where to begin after the solution for bounds smaller by a factor of `growth`: on the line from zero through
@@ -137,8 +163,9 @@ class Dual:
         return np.clip(factor * found.beta, self.low, self.high), factor * found.f
 
     def rounding(self, beta: np.ndarray) -> float:
-        """About how far rounding takes the entries of K beta, for a Gram matrix."""
-        largest = float(np.abs(np.diagonal(self.kernel)).max(initial=0.0))
+        """About how far rounding takes the entries of K beta in float64."""
+        dense = isinstance(self.kernel, np.ndarray)
+        largest = float(np.abs(np.diagonal(self.kernel)).max(initial=0.0)) if dense else self.kernel.largest
         return float(np.finfo(np.float64).eps * largest * np.linalg.norm(beta))
 
 

@@ -20,10 +20,11 @@ from ...base.parameters import Integer, Nothing, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...numeric.kernels import Kernel, Linear
+from ...numeric.newton import damped_newton
 from ..linear.sparse import SparseInput, SparseTable
 from .fast_form import fast_form
 from .kernel_choice import SMALL, KernelMethod
-from .linear_machine import LinearProblem, LinearSolution, solve_linear
+from .linear_machine import LEVEL_STEPS, LinearMachine, LinearProblem, LinearSolution
 from .smo import TINY, Dual, DualSolution, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param
 from .training import KernelSource, Training
 
@@ -144,26 +145,29 @@ class SupportVectors(SparseInput, KernelMethod):
             return dual.solve(tol, self.max_iter, threads, None, scale)
         rows = source.rows if chosen is None else source.rows[chosen]
         start = None
-        if isinstance(dual.kernel, np.ndarray) and rows.shape[0] > rows.shape[1]:
+        if rows.shape[0] > rows.shape[1]:
             few = int(_TRIED / (dual.row.shape[0] + 200))
             if self.max_iter is None or self.max_iter > few:
                 near = tol if dual.row.shape[0] <= TINY else min(tol, _NEAR)
                 found = dual.solve(near, few, threads, None, scale)
                 if found.status == "converged" and dual.rounding(found.beta) <= 0.1 * _NEAR * scale:
                     return in_columns(found, rows, dual.row[: rows.shape[0]])
-            first = solve_linear(LinearProblem(rows, target, price, epsilon, 1), min(tol, _NEAR) * scale)
+            machine = LinearMachine(LinearProblem(rows, target, price, epsilon, 1), min(tol, _NEAR) * scale)
+            for level in machine.levels():
+                level.end = damped_newton(level, level.point, LEVEL_STEPS, line=level.line)
+            first = machine.found
             parts = [first.beta] if epsilon is None else [np.maximum(first.beta, 0.0), np.minimum(first.beta, 0.0)]
             lost = dual.rounding(first.beta) / scale
             if lost > tol or (lost > 0.1 * _NEAR and first.converged):
                 return as_dual(first, np.concatenate(parts))
-            start = self._linear_start(dual, np.concatenate(parts)) if first.converged else None
+            start = self._linear_start(dual, np.concatenate(parts), threads) if first.converged else None
         return in_columns(dual.solve(tol, self.max_iter, threads, start, scale), rows, dual.row[: rows.shape[0]])
 
     def _dual(self, kernel: Any, row: np.ndarray, target: np.ndarray, price: np.ndarray) -> Dual:
         """The dual of one machine; `row` are the numbers of its rows in the kernel."""
         raise NotImplementedError  # pragma: no cover
 
-    def _linear_start(self, dual: Dual, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    def _linear_start(self, dual: Dual, beta: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray] | None:
         """(beta, K beta) between the bounds, with a sum of zero; None if there is no room for it."""
         beta = np.clip(beta, dual.low, dual.high)
         # What rounding left of the sum goes to the variable with most room.
@@ -171,8 +175,7 @@ class SupportVectors(SparseInput, KernelMethod):
         beta[np.argmax(room)] -= beta.sum()
         if ((beta < dual.low) | (beta > dual.high)).any():
             return None
-        with one_blas_thread():
-            return beta, dual.kernel[:, dual.row] @ beta
+        return beta, dual.times(beta, threads)
 
     def _decisions(self, X: Any) -> np.ndarray:
         """w'phi(x) + b of each row and machine, (n_rows, n_machines): from `coef_`, or by sums of kernels."""
@@ -211,9 +214,9 @@ class SupportVectors(SparseInput, KernelMethod):
         if kind == "gram" and not (small or self._hard or self._precomputed):
             form = fast_form(clone(self)._learn_kernel(rows, None), rows)
         if form is not None:
-            return "gram", form.rows(rows, thread_count(self.n_jobs)).gram(thread_count(self.n_jobs))
+            return "gram", form.rows(rows).gram(thread_count(self.n_jobs))
         if kind == "gram":
-            return kind, self._source(clone(self)._learn_kernel(rows, None), rows, 1, exact=True).gram
+            return kind, self._source(clone(self)._learn_kernel(rows, None), rows, exact=True).gram
         return self._common_matrix(rows)
 
     def _fold_matrix(self, kernel: Kernel, table: Training, known: Any) -> np.ndarray | None:
@@ -231,7 +234,7 @@ class SupportVectors(SparseInput, KernelMethod):
         if form is None or 4.0 * table.n**2 > max(float(self.cache_bytes), 1e8):
             return None
         threads = thread_count(self.n_jobs)
-        return form.rows(table.rows, threads).gram(threads)
+        return form.rows(table.rows).gram(threads)
 
     def _from_folds(self, table: Training) -> tuple[Any, np.ndarray]:
         """What folds share, if this is one of them, and the numbers of the training rows in it."""
@@ -240,12 +243,11 @@ class SupportVectors(SparseInput, KernelMethod):
 
     def _shared_source(self, table: Training, shared: Any, among: np.ndarray) -> KernelSource:
         """The kernel of the training rows from what the folds share."""
-        threads = thread_count(self.n_jobs)
         kind, matrix = shared
         if kind == "gram" and not self._hard:
-            return KernelSource(table.rows, matrix, None, threads, among)
+            return KernelSource(table.rows, matrix, among, single=matrix.dtype == np.float32)
         own = np.ascontiguousarray(matrix[np.ix_(among, among)], dtype=np.float64)
-        return KernelSource(table.rows, own if kind == "gram" else np.exp(-self.gamma_ * own), None, threads)
+        return KernelSource(table.rows, own if kind == "gram" else np.exp(-self.gamma_ * own))
 
     def fit_folds(
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None

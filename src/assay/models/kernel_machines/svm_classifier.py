@@ -23,9 +23,10 @@ from ...base.guard import INFERENCE
 from ...base.parameters import Boolean, Choice, param
 from ...base.threads import thread_count
 from ...numeric.kernels import Kernel
+from ...numeric.newton import damped_newton
 from ..linear.multiclass import class_pairs, couple, duel_scores
 from ..linear.tables import validation_folds
-from .linear_machine import LinearProblem, solve_linear
+from .linear_machine import LEVEL_STEPS, LinearMachine, LinearProblem
 from .platt import fit_sigmoid
 from .price_path import price_param, prices_of
 from .smo import Dual, DualSolution, hard_margin, warn_unless_converged
@@ -125,13 +126,16 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         if columns is None and shared is not None:
             source = self._shared_source(table, shared, among)
         elif columns is None:
-            source = self._source(kernel, table.rows, threads, exact=self._hard)
+            source = self._source(kernel, table.rows, exact=self._hard)
         solutions, betas, coefs = [], [], []
         for chosen, sign in self._machines(table.target):
             price = self.C_ * (cost if chosen is None else cost[chosen])
             if columns is not None:
                 X = columns.X if chosen is None else columns.X[chosen]
-                primal = solve_linear(LinearProblem(X, sign, price, None, threads), tol)
+                machine = LinearMachine(LinearProblem(X, sign, price, None, threads), tol)
+                for level in machine.levels():
+                    level.end = damped_newton(level, level.point, LEVEL_STEPS, line=level.line)
+                primal = machine.found
                 coefs.append(primal.coef)
                 found = as_dual(primal, primal.beta)
             elif np.isinf(self.C_):

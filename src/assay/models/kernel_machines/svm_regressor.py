@@ -14,8 +14,9 @@ from ...base.cv import cv_param
 from ...base.estimator import Fold, Regressor
 from ...base.parameters import Real, param
 from ...base.threads import thread_count
+from ...numeric.newton import damped_newton
 from ..linear.tables import validation_folds
-from .linear_machine import LinearProblem, solve_linear
+from .linear_machine import LEVEL_STEPS, LinearMachine, LinearProblem
 from .price_path import price_param, prices_of
 from .smo import Dual, warn_unless_converged
 from .support_vectors import SupportVectors, as_dual
@@ -85,13 +86,17 @@ class SVMRegressor(SupportVectors, Regressor):
         target, price, epsilon = table.target - middle, self.C_ * table.weights, float(self.epsilon)
         if columns is not None:
             scale = _moments(target, price)[1]
-            primal = solve_linear(LinearProblem(columns.X, target, price, epsilon, threads), float(self.tol) * scale)
+            problem = LinearProblem(columns.X, target, price, epsilon, threads)
+            machine = LinearMachine(problem, float(self.tol) * scale)
+            for level in machine.levels():
+                level.end = damped_newton(level, level.point, LEVEL_STEPS, line=level.line)
+            primal = machine.found
             coef, beta, found = primal.coef, primal.beta, as_dual(primal, primal.beta)
         else:
             if shared is not None:
                 source = self._shared_source(table, shared, among)
             else:
-                source = self._source(kernel, table.rows, threads, exact=self._hard)
+                source = self._source(kernel, table.rows, exact=self._hard)
             found = self._by_dual(source, None, target, price, epsilon, spread)
             beta, self._single_ = found.beta[: table.n] + found.beta[table.n :], source.single
         warn_unless_converged(who, [found])

@@ -48,13 +48,15 @@ class KernelSource:
     """The kernel of rows, of which a machine uses all or some: from a matrix if there is one, else in compiled rows.
 
     With `among` the matrix or the rows are those of a larger table, and these are the numbers of the rows in it.
+    Compiled rows are made of `placed`, in float32 if `single`.
     """
 
     rows: np.ndarray
     gram: np.ndarray | None
-    form: FastForm | None
-    threads: int
     among: np.ndarray | None = None
+    form: FastForm | None = None
+    placed: np.ndarray | None = None
+    single: bool = False
     _all: Any = None
 
     def of(self, chosen: np.ndarray | None) -> tuple[Any, np.ndarray]:
@@ -67,21 +69,16 @@ class KernelSource:
         place = np.arange(chosen.shape[0])
         if self.gram is not None:
             return np.ascontiguousarray(self.gram[np.ix_(chosen, chosen)]), place
-        assert self.form is not None
-        return self.form.rows(np.ascontiguousarray(self.rows[chosen]), self.threads), place
+        assert self.form is not None and self.placed is not None
+        return self.form.rows(np.ascontiguousarray(self.placed[chosen]), self.single), place
 
     def _whole(self) -> Any:
         if self.gram is not None:
             return self.gram
         if self._all is None:
-            assert self.form is not None
-            self._all = self.form.rows(self.rows, self.threads)
+            assert self.form is not None and self.placed is not None
+            self._all = self.form.rows(self.placed, self.single)
         return self._all
-
-    @property
-    def single(self) -> bool:
-        """Whether the kernel is in float32."""
-        return self.gram is None or self.gram.dtype == np.float32
 
 
 def kept_places(sample_weight: Any, n_rows: int) -> np.ndarray:

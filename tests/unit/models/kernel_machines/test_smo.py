@@ -23,8 +23,8 @@ def noisy(n, seed=0):
 def duals(X, y, price, shrinking, kind, cache_bytes):
     """The last rows have no variable: only their f is wanted."""
     n = len(y) - HELD_OUT
-    kernel = _kernels.KernelRows(X, 3, GAMMA, 0.0, 0, 1)
-    if kind != "rows":
+    kernel = _kernels.KernelRows(X, 3, GAMMA, 0.0, 0, kind != "exact rows")
+    if kind not in ("rows", "exact rows"):
         kernel = Gaussian(GAMMA)(X) if kind == "float64" else kernel.gram(1)
     row = np.arange(n, dtype=np.int32)
     if price > 0:
@@ -44,7 +44,15 @@ def duals(X, y, price, shrinking, kind, cache_bytes):
 @pytest.mark.parametrize("price", [3.0, -3.0], ids=["classes", "numbers"])
 @pytest.mark.parametrize(
     ("kind", "block", "cache_bytes"),
-    [("float64", 2048, 1e9), ("float64", 32, 1e9), ("float32", 32, 1e9), ("rows", 32, 1e9), ("rows", 32, 2e4)],
+    [
+        ("float64", 2048, 1e9),
+        ("float64", 32, 1e9),
+        ("float32", 32, 1e9),
+        ("rows", 32, 1e9),
+        ("rows", 32, 2e4),
+        ("exact rows", 2048, 1e9),
+        ("exact rows", 32, 2e4),
+    ],
 )
 def test_shrinking_ends_where_the_whole_problem_ends(price, kind, block, cache_bytes, monkeypatch):
     monkeypatch.setattr(smo, "_SMALL_BLOCK", block)
@@ -74,6 +82,20 @@ def test_steps_run_out_within_a_shrunk_problem_too():
     assert found.shrunk > 0 and found.status == "max_iter" and found.n_iter == 1600
     weights = np.bincount(np.arange(400), found.beta, minlength=450)
     np.testing.assert_allclose(found.f, Gaussian(GAMMA)(X) @ weights, atol=1e-9)
+
+
+@pytest.mark.parametrize("price", [3.0, 1e3])
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_what_float32_left_to_do_is_done_in_float64(price, tol):
+    X, y = noisy(800)
+    model = SVMClassifier(C=price, gamma=GAMMA, tol=tol).fit(X, y)
+    beta = np.zeros(800)
+    beta[model.support_] = model.dual_coef_[0]
+    f = Gaussian(GAMMA)(X) @ beta
+    e, bound = y - f, y * price
+    e_up, e_down = e[beta < np.maximum(bound, 0.0)], e[beta > np.minimum(bound, 0.0)]
+    assert e_up.max() - e_down.min() <= tol + 1e-10
+    np.testing.assert_allclose(model.decision_function(X), f + model.intercept_, atol=1e-9)
 
 
 @pytest.mark.parametrize("learner", [SVMClassifier(C=3.0), SVMRegressor(C=3.0), OneClassSVM(nu=0.4)])
