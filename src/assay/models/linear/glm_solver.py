@@ -38,6 +38,8 @@ _DEPENDENT = 1e-11
 NO_LEVELS = np.zeros(1, dtype=np.int32)
 # Levels from which the diagonal block of a nominal column is eliminated before the rest is factored.
 _ELIMINATE = 32
+# Unknowns from which the matrix of one point is let go of before that of the next is made.
+_LARGE = 512
 NO_MATRIX, NEWTON, FISHER, OBSERVED = 0, 1, 2, 3
 # Unknowns of a sparse table up to which the matrix of a penalised fit is formed; beyond, steps come from its products.
 SPARSE_SQUARE = 1000
@@ -225,7 +227,7 @@ class Problem:
         )
         value = loss + 0.5 * float(self.ridge @ coefficients**2) + float(self.l1 @ np.abs(coefficients))
         gradient = np.where(self.active, gradient + self.ridge * coefficients, 0.0)
-        information = hessian.diagonal()
+        information = np.array(hessian.diagonal())  # a copy: a view would hold the matrix
         return _Point(coefficients, value, loss, gradient, hessian, information, pearson, worst, replaced == 0.0)
 
     def _drop_dependent(self, hessian: np.ndarray) -> None:
@@ -257,6 +259,10 @@ class Problem:
             ridge = self.ridge + damping * point.information
             shrunk = float(np.abs(point.gradient).max(initial=0.0)) / self.total
             return -point.hessian.solve(point.gradient, ridge, self.active, min(0.01, np.sqrt(shrunk)))
+        if point.hessian is None:  # no step of any length led down: another one, damped
+            curvature = OBSERVED if point.exact else NEWTON
+            sums = self.passes.sums(coefficients=point.coefficients, curvature=curvature, threads=self.task.threads)
+            point.hessian = sums[-1]
         chosen = np.flatnonzero(self.active)
         step = np.zeros(self.size)
         whole = chosen.shape[0] == self.size
@@ -272,6 +278,8 @@ class Problem:
                 step[chosen] = found[0] - before
             else:
                 step[chosen] = -solve_definite(hessian, gradient, self._largest_block(chosen), added)
+        if self.size >= _LARGE:
+            point.hessian = None  # not held beside that of the next point
         return step
 
     def _sharpen(self, point: _Point, observed: Any) -> None:
@@ -284,7 +292,7 @@ class Problem:
             return
         size = 1.0 / np.sqrt(diagonal)
         if lapack.dpotrf(matrix * size[:, None] * size, lower=1)[1] == 0:
-            point.hessian, point.information, point.exact = observed, observed.diagonal(), True
+            point.hessian, point.information, point.exact = observed, np.array(observed.diagonal()), True
 
     def _largest_block(self, chosen: np.ndarray) -> slice | None:
         """Where the active levels of the largest nominal column lie among the chosen unknowns."""

@@ -592,3 +592,30 @@ def test_a_sample_without_an_optimum_is_no_start(monkeypatch):
     )  # every tenth row, from 0 on, is 0
     model = GLM(family="poisson").fit_batches(Batches([frame], "y"))
     np.testing.assert_allclose(model.predict(frame.select("x")).mean(), 0.1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"alpha": 0.0}, {"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.5}, {"family": "gamma", "link": "log"}],
+    ids=str,
+)
+def test_a_matrix_that_was_let_go_of_is_made_again_for_a_damped_step(monkeypatch, settings):
+    rng, X, _, predicted = predictor()
+    y, steps, kept = rng.poisson(np.exp(predicted)) + 0.5, [], glm_solver.Problem.step
+
+    def twice(self, point, damping):
+        first, held = kept(self, point, damping), point.hessian is not None
+        steps.append(held)
+        np.testing.assert_array_equal(kept(self, point, damping), first)
+        kept(self, point, 1.0)
+        return first
+
+    monkeypatch.setattr(glm_solver.Problem, "step", twice)
+    found = []
+    for large in (10_000, 0):
+        monkeypatch.setattr(glm_solver, "_LARGE", large)
+        steps.clear()
+        found.append(GLM(**{"family": "poisson", **settings}).fit(X, y))
+        assert steps and set(steps) == {large > 0}
+    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+    assert found[0].intercept_ == found[1].intercept_
