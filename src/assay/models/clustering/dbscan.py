@@ -22,8 +22,9 @@ class DBSCAN(Clusterer):
     """Density-based clustering: core rows have `min_samples` rows (themselves among them) within `eps`.
 
     Core rows within `eps` of each other share a cluster; a row near a core row is a border row and takes the smallest
-    label among the core rows near it; every other row is noise (-1). Clusters are numbered by their first core row. No
-    neighbour list is kept, so memory grows with the rows alone. `eps="auto"` reads it off the k-distance curve.
+    label among the core rows near it; every other row is noise (-1). Clusters are numbered by their first core row. At
+    most the short neighbour lists of rows that are not core are kept, never longer than the table, so memory grows with
+    the rows alone. `eps="auto"` reads it off the k-distance curve.
 
     Attributes
     ----------

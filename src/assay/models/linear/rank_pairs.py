@@ -93,8 +93,13 @@ class GroupPairs:
         return _kernels.count_pairs(scores, self.levels, self.weights, self.begin, self.threads)
 
     def between(self, scores: np.ndarray, low: float, high: float, limit: int) -> Listing | None:
-        in_order = np.lexsort((scores, self.codes))
-        begin, end = self._places(scores, scores - high, 0), self._places(scores, scores - low, 2)
+        if self.begin.shape[0] == 2:  # of one group the order of the scores tells the places
+            in_order = np.argsort(scores, kind="stable")
+            rising = scores[in_order]
+            begin, end = rising.searchsorted(scores - high, "left"), rising.searchsorted(scores - low, "right")
+        else:
+            in_order = np.lexsort((scores, self.codes))
+            begin, end = self._places(scores, scores - high, 0), self._places(scores, scores - low, 2)
         counts = np.maximum(end - begin, 0)
         if counts.sum() > 50 * limit:
             return None

@@ -189,8 +189,10 @@ def test_what_cannot_be_certified_is_said():
 
 
 @pytest.mark.parametrize("width", [0.01, 0.3])
-def test_listed_pairs_are_those_of_all_pairs(queries, width):
+@pytest.mark.parametrize("one_group", [False, True])
+def test_listed_pairs_are_those_of_all_pairs(queries, width, one_group):
     X, y, groups = queries
+    groups = np.zeros(len(y)) if one_group else groups
     scores, weights = X @ [1.0, 0.3, -0.2, 0.0], np.arange(len(y)) % 3 + 1.0
     table = GroupPairs("test", y.astype(float), groups, weights, np.arange(len(y)), 1)
     first, second, share = table.between(scores[table.order], 1 - width, 1 + width, 10_000)
