@@ -139,7 +139,7 @@ def test_a_quote_late_in_a_file_ends_plain_reading_and_nothing_else(tmp_path, mo
 
 @pytest.mark.parametrize("odd", [None, 0, 700, 1999], ids=["plain", "first", "middle", "last"])
 def test_pieces_of_plain_text_are_small_and_others_as_large_as_ever(tmp_path, monkeypatch, odd):
-    """A cell in quotes is not plain: from there on pieces are large, and the rows are those of the file read at once."""
+    """A cell in quotes is not plain: pieces are large from there on, and the rows are those of one piece."""
     lines = [f"{k}.5,{'red' if k % 3 else 'blue'}" for k in range(2000)]
     if odd is not None:
         lines[odd] = f'{odd}.5,"re""d"'

@@ -113,8 +113,8 @@ class ConvNet(Classifier):
             )
         images = images[..., None] if images.ndim == 3 else images
         if images.dtype != np.uint8:
-            images = images.astype(np.float64 if images.dtype == np.float64 else np.float32)
-            if not np.isfinite(images).all() or np.abs(images).max() > 1e15:
+            images = images.astype(np.float64 if images.dtype == np.float64 else np.float32, copy=False)
+            if not (images.min() >= -1e15 and images.max() <= 1e15):  # neither holds where a number is NaN
                 raise DataError(
                     who, "X", "must hold finite numbers within 1e15", "got NaN, infinity or a larger one", "clean them"
                 )
@@ -129,8 +129,9 @@ class ConvNet(Classifier):
                 f"got {images.shape[1:]}",
                 "resize them",
             )
-        images = images if images.dtype == np.uint8 else images.astype(np.float32)
-        return np.ascontiguousarray(images.transpose(0, 3, 1, 2))
+        images = images if images.dtype == np.uint8 else images.astype(np.float32, copy=False)
+        images = np.ascontiguousarray(images.transpose(0, 3, 1, 2))
+        return images if images.flags.writeable else images.copy()  # PyTorch warns of others
 
     def _net(self) -> Any:
         height, width, channels = self.image_shape_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -236,3 +237,25 @@ def test_images_from_a_folder(tmp_path):
         read_images(tmp_path / "nowhere")
     with pytest.raises(DataError, match="holds no images"):
         read_images(tmp_path / "flat")
+
+
+def test_images_of_float32_are_read_where_they_lie_and_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(64, 6, 6)).astype(np.float32)
+    y, before = (X.mean(axis=(1, 2)) > 0).astype(int), X.copy()
+    model = ConvNet(layers=["conv 2", "dense 2"], max_iter=2, tol=None, random_state=0, device="cpu")
+    assert np.shares_memory(model._images(X, reset=True), X)
+    found = model.fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(X, before)
+    X.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(model.fit(X, y).decision_function(X), found)
+
+
+@pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, 2e15, -2e15])
+def test_images_beyond_all_measure_are_refused(cell):
+    X = np.zeros((8, 6, 6), dtype=np.float32)
+    X[3, 2, 1] = cell
+    with pytest.raises(AssayError, match="finite numbers within"):
+        ConvNet(layers=["dense 2"]).fit(X, [0, 1] * 4)
