@@ -93,7 +93,7 @@ def limited() -> list[int]:
 
 
 def test_every_thread_may_limit_blas():
-    """Whoever set a limit first, and whether that thread is still there: threadpoolctl lets only one thread at a time."""
+    """Whoever set a limit first, and whether it is still there (threadpoolctl lets one thread alone)."""
     with threadpool_limits(limits=2, user_api="blas"):
         before = blas_threads()
         assert set(limited()) == set(in_another_thread(limited)) == set(limited()) == {1}
