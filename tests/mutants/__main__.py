@@ -241,6 +241,7 @@ SAME_KERNEL = {
     ("const double root = 1.0 + c * x;", "+ -> -"): "a normal number is drawn as often as its negative",
     ("result.sums.resize(n + 1);", "1 -> 2"): "one slot more that nobody reads",
     (", count * p, 0.0);", "* -> /"): "what the binding gives is zeros already",
+    ("if (f >= 0.0) {", ">= -> >"): "at 0 both pieces have the same value and derivatives",
     ("if (node.size() <= small)", "<= -> <"): "where a task begins; the tree is the same",
     ("if (left < 0) continue;", "< -> <="): "the first node is nobody's child",
     ("tree.linear.push_back(-1)", "1 -> 2"): "any number below 0 says that there is no direction",
