@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import subprocess
 import sys
 
 import pytest
+
+from assay.cli.serve import bound_socket
 
 PROGRAM = """
 import sys
@@ -59,3 +63,31 @@ def test_a_server_reads_no_statistics_until_somebody_needs_them():
     pytest.importorskip("starlette")
     done = subprocess.run([sys.executable, "-c", STATISTICS], capture_output=True, text=True, timeout=600)
     assert done.stdout.splitlines() == ["[]", "[0.5, 0.5, 0.5, 0.5] [2.0, 1.0] False", "True"], done.stderr
+
+
+def test_answers_do_not_wait_for_acknowledgements():
+    """asyncio turns Nagle's algorithm off on connections of sockets that say they are TCP."""
+
+    async def served() -> int:
+        found = asyncio.get_running_loop().create_future()
+
+        async def connected(_, writer):
+            found.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with bound_socket("127.0.0.1", 0) as listener:
+            server = await asyncio.start_server(connected, sock=listener)
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            without_delay = await found
+            writer.close()
+            server.close()
+        return without_delay
+
+    assert asyncio.run(served()) != 0
+
+
+def test_a_port_in_use_leaves_no_socket_open():
+    with bound_socket("127.0.0.1", 0) as first:
+        first.listen()
+        with pytest.raises(OSError):
+            bound_socket("127.0.0.1", first.getsockname()[1])
