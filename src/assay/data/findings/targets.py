@@ -13,9 +13,12 @@ from ...base.errors import plain
 from ...catalogue import CLASSIFY
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
+from .interval_rule import rule_rightness
 from .survey import MISSING, Column, Survey
 
 SURE_LEAK, LIKELY_LEAK = 0.99, 0.97
+RULED_ROWS = 20_000
+"""Rows from which the intervals of a column are drawn and on which they are judged."""
 
 
 def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
@@ -149,7 +152,7 @@ def _leak(name: str, target: str, evidence: str, statistics: dict[str, float]) -
 
 def _one_to_one(series: pl.Series, classes: pl.Series, n_classes: int) -> float | None:
     """Share of rows on the best one-to-one pairing of labels and classes; None if the counts rule it out."""
-    if series.head(1000).n_unique() > n_classes + 2:
+    if n_classes < 2 or series.head(1000).n_unique() > n_classes + 2:
         return None
     pairs = pl.DataFrame({"label": series, "class": classes}).drop_nulls()
     if pairs.height < 20:
@@ -175,8 +178,9 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
     """A032: one column alone that predicts the target almost perfectly; too good may mean it was made from it.
 
     Classes: how much of the error of always guessing the largest class goes away when each bin or label guesses its own
-    largest class; for two classes also the Gini coefficient 2 AUC - 1 over the bins. Numbers: the share of variance
-    between bins (eta squared).
+    largest class; for two classes also the Gini coefficient 2 AUC - 1 over the bins, and for numbers the same share of
+    the error under a few intervals drawn on other rows, which find a single value that gives the class away. Numbers:
+    the share of variance between bins (eta squared). From 0.97 on it is told, from 0.99 on a sure leak.
     """
     if survey.n_rows < 100:
         return
@@ -207,7 +211,14 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
     def judge(column: Column) -> tuple[float, str]:
         if target.classes is None:
             return _variance_score(survey, column.name, numbers)
-        return _class_score(survey.cross(column.name, coded, n_classes).astype(np.float64), _is_ordered(column))
+        by_bins = _class_score(survey.cross(column.name, coded, n_classes).astype(np.float64), _is_ordered(column))
+        if column.is_text or by_bins[0] >= SURE_LEAK or column.distinct <= survey.n_bins:
+            return by_bins
+        # Every k-th row of long columns: all their numbers at once would take more memory than the table.
+        step = -(-survey.n_rows // RULED_ROWS)
+        cells, codes = column.series.gather_every(step).cast(pl.Float64).to_numpy(), coded[::step]
+        there = (codes != MISSING) & ~np.isnan(cells)
+        return max(by_bins, _rule_score(cells[there], codes[there], n_classes))
 
     judged = dict(zip([column.name for column in usable], survey.each(judge, usable)))
     if target.classes is not None:
@@ -329,6 +340,14 @@ def _class_score(counts: np.ndarray, ordered: bool) -> tuple[float, str]:
         if abs(2 * area - 1) > score:
             score, how = abs(2 * area - 1), f"area under the ROC curve {max(area, 1 - area):.4f}"
     return float(score), how
+
+
+def _rule_score(cells: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[float, str]:
+    if cells.size < 100:
+        return 0.0, ""
+    right, base = rule_rightness(cells, codes, n_classes)
+    score = (right - base) / (1 - base) if base < 1 else 0.0
+    return score, f"a few intervals of its values are right in {100 * right:.1f} % of the rows they were not drawn from"
 
 
 def _variance_score(survey: Survey, name: str, numbers: np.ndarray) -> tuple[float, str]:
