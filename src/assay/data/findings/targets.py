@@ -11,9 +11,11 @@ import polars as pl
 from ... import _kernels
 from ...base.errors import plain
 from ...catalogue import CLASSIFY
+from ..roles import lost_cells
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
 from .interval_rule import rule_rightness
+from .rows import unlikely_copies
 from .survey import MISSING, Column, Survey
 
 SURE_LEAK, LIKELY_LEAK = 0.99, 0.97
@@ -27,9 +29,11 @@ def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
     table = survey.table
     if target.n_missing:
         share = target.n_missing / table.n_rows
+        lost = lost_cells(table.notes.get(target.name, {}))
+        told = f"; of their cells {lost}" if lost else ""
         yield Finding(
             "A014", "rows without target", [target.name], "medium" if share > 0.05 else "low",
-            rows_of(~target.kept), f"{target.n_missing} of {table.n_rows} rows have no target",
+            rows_of(~target.kept), f"{target.n_missing} of {table.n_rows} rows have no target{told}",
             remedy("they are left out; find out why it is missing", "drop-missing", [target.name], {"axis": "rows"}),
             {"missing": target.n_missing, "share": share},
         )  # fmt: skip
@@ -56,16 +60,35 @@ def _balance(table: Table, target: Target) -> Iterator[Finding]:
                    [target.name], {"strategy": "weights"}),
             {"shares": shares},
         )  # fmt: skip
-    rare = counts < 5
+    cases = _cases(table, target)
+    rare = cases < 5
     if rare.any() and total >= 25:
         at = np.zeros(table.n_rows, dtype=bool)
         at[target.kept] = rare[target.coded[1]]
-        shown = ", ".join(f"'{plain(label, 20)}' ({count})" for label, count in zip(labels[rare][:3], counts[rare][:3]))
+        shown = ", ".join(f"'{plain(label, 20)}' ({count})" for label, count in zip(labels[rare][:3], cases[rare][:3]))
+        once = ", copies counted once" if (cases < counts)[rare].any() else ""
         yield Finding(
             "A010", "rare class", [target.name], "medium", rows_of(at),
-            f"{int(rare.sum())} of {labels.shape[0]} classes have fewer than 5 rows: {shown}",
+            f"{int(rare.sum())} of {labels.shape[0]} classes have fewer than 5 rows{once}: {shown}",
             remedy("merge them with another class or collect more rows"), {"classes": int(rare.sum())},
         )  # fmt: skip
+
+
+def _cases(table: Table, target: Target) -> np.ndarray:
+    """The rows of each class, copies counted once where that leaves a class fewer than 5 and chance cannot explain
+    them."""
+    _, codes, counts = target.coded
+    few = np.flatnonzero((counts >= 5) & (counts < 50))[:100]
+    if few.size == 0:
+        return counts
+    names = [name for name in table.columns if name != target.name and table.roles[name].role != "id"]
+    kept = np.flatnonzero(target.kept)
+    if not any(table.frame[kept[codes == k]].select(names).n_unique() < 5 for k in few):
+        return counts
+    copies = unlikely_copies(table, target)
+    if copies is None:
+        return counts
+    return np.bincount(codes[np.unique(copies)], minlength=counts.size)
 
 
 def _copies_of_target(survey: Survey, target: Target) -> Iterator[Finding]:
