@@ -14,7 +14,7 @@ from ...catalogue import CLASSIFY
 from ..roles import lost_cells
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
-from .interval_rule import rule_rightness
+from .interval_rule import MOST_INTERVALS, rule_rightness
 from .rows import unlikely_copies
 from .survey import MISSING, Column, Survey
 
@@ -30,10 +30,10 @@ def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
     if target.n_missing:
         share = target.n_missing / table.n_rows
         lost = lost_cells(table.notes.get(target.name, {}))
-        told = f"; of their cells {lost}" if lost else ""
+        of_them = f"; of their cells {lost}" if lost else ""
         yield Finding(
             "A014", "rows without target", [target.name], "medium" if share > 0.05 else "low",
-            rows_of(~target.kept), f"{target.n_missing} of {table.n_rows} rows have no target{told}",
+            rows_of(~target.kept), f"{target.n_missing} of {table.n_rows} rows have no target{of_them}",
             remedy("they are left out; find out why it is missing", "drop-missing", [target.name], {"axis": "rows"}),
             {"missing": target.n_missing, "share": share},
         )  # fmt: skip
@@ -234,8 +234,9 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
     def judge(column: Column) -> tuple[float, str]:
         if target.classes is None:
             return _variance_score(survey, column.name, numbers)
-        by_bins = _class_score(survey.cross(column.name, coded, n_classes).astype(np.float64), _is_ordered(column))
-        if column.is_text or by_bins[0] >= SURE_LEAK or column.distinct <= survey.n_bins:
+        counts = survey.cross(column.name, coded, n_classes).astype(np.float64)
+        by_bins = _class_score(counts, _is_ordered(column))
+        if column.is_text or by_bins[0] >= SURE_LEAK or column.distinct <= survey.n_bins or not _leaves_room(counts):
             return by_bins
         # Every k-th row of long columns: all their numbers at once would take more memory than the table.
         step = -(-survey.n_rows // RULED_ROWS)
@@ -363,6 +364,13 @@ def _class_score(counts: np.ndarray, ordered: bool) -> tuple[float, str]:
         if abs(2 * area - 1) > score:
             score, how = abs(2 * area - 1), f"area under the ROC curve {max(area, 1 - area):.4f}"
     return float(score), how
+
+
+def _leaves_room(counts: np.ndarray) -> bool:
+    """Whether a rule of a few intervals can be all but right: bins that none of its ends cuts are of one class."""
+    wrong = np.sort(counts.sum(axis=1) - counts.max(axis=1))[: -(MOST_INTERVALS - 1)]
+    guessing = counts.sum() - counts.sum(axis=0).max()
+    return bool(wrong.sum() <= 2 * (1 - LIKELY_LEAK) * guessing)
 
 
 def _rule_score(cells: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[float, str]:
