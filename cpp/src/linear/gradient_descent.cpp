@@ -205,7 +205,9 @@ public:
             waited = better ? 0 : waited + 1;
             const bool adaptive = options_.steps.adaptive(), endless = options_.tol < 0.0;
             if (endless && !adaptive) continue;
-            if (full && options_.by_gradient && largest <= options_.tol * first_gradient) {
+            // Below the rounding of its own sum a gradient says nothing, and need not shrink any further.
+            const bool rounding = eta * largest * largest <= least_gain_ * std::abs(objective);
+            if (full && options_.by_gradient && (largest <= options_.tol * first_gradient || rounding)) {
                 history.status = DescentStatus::converged;
                 break;
             }
@@ -348,6 +350,7 @@ private:
     std::vector<double> gradient_, at_, scores_;
     std::vector<std::int64_t> order_;
     double total_ = 0.0, validation_total_ = 0.0, last_step_ = 0.0;
+    static constexpr double least_gain_ = 1e-30;  // of the objective by one step: (4.5 eps)^2
 };
 
 }  // namespace

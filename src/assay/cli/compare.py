@@ -121,6 +121,7 @@ def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool
         ignored = tuple(text.removesuffix("=ignore") for text in roles if text.endswith("=ignore"))
         options["drop"] = (*options["drop"], *ignored)
         roles = tuple(text for text in roles if not text.endswith("=ignore"))
+        _check_roles(roles)
         read = load(data, roles, options.pop("reading"), **given)
         folder = place_for(out) if out else Path("assay-run") / f"{file_word(Path(read.name).stem)}-{file_word(target)}"
         return compare_table(read, target, folder, quiet=quiet, as_json=as_json, tell=tell, **options)
@@ -345,6 +346,8 @@ def _signed(value: float) -> str:
 
 
 def _tell_plan(plan: Any, tell: Any) -> None:
+    from ..data.roles import lost_cells
+
     rows, columns = plan.features.frame.shape
     tell(
         f"assay: {count(rows, 'row')}, {count(columns, 'column')}, target '{plain(plan.target.name)}' "
@@ -377,7 +380,8 @@ def _tell_plan(plan: Any, tell: Any) -> None:
     if len(plan.held):
         tell(f"assay: {count(len(plan.held), 'row')} set aside for one look at the end: assay runs open.")
     if without:
-        tell(f"assay: {count(without, 'row')} without a target left out.")
+        lost = lost_cells(plan.table.notes.get(plan.target.name, {}))
+        tell(f"assay: {count(without, 'row')} without a target left out{f'; of their cells {lost}' if lost else ''}.")
     for column in plan.features.set_aside:
         tell(
             f"assay: column '{plain(column['column'])}' is set aside: {plain(column['reason'], 200)}.".replace(
@@ -420,7 +424,9 @@ def _tell_findings(plan: Any, tell: Any) -> None:
     """The grave findings of the audit, before anything runs."""
     for finding in plan.findings:
         if finding["severity"] == "high" or plan.about_target(finding):
-            tell(f"assay: {finding['code']} {plain(finding['kind'])}: {plain(finding['evidence'], 300)}.")
+            columns = ", ".join(f"'{plain(name, 30)}'" for name in finding["columns"][:3])
+            where = f" ({columns})" if columns else ""
+            tell(f"assay: {finding['code']} {plain(finding['kind'])}{where}: {plain(finding['evidence'], 300)}.")
 
 
 def _rank(row: dict[str, Any], greater_is_better: bool) -> tuple[bool, float]:
@@ -468,6 +474,20 @@ def _role(text: str) -> tuple[str, Any]:
     if kind != "ordinal":
         raise UsageError("assay", f"option --role '{plain(text)}'", "can give an order only to the role ordinal")
     return column, ("ordinal", [level.strip() for level in re.split("[<,]", order)])
+
+
+def _check_roles(texts: tuple[str, ...]) -> None:
+    """Refuse a role that is none, naming `ignore` too, which here leaves a column out."""
+    from ..data import ROLES
+
+    for column, role in map(_role, texts):
+        if isinstance(role, str) and role not in ROLES:
+            raise UsageError(
+                "assay",
+                f"option --role '{plain(column)}'",
+                f"must be one of {', '.join(ROLES)} or ignore",
+                f"got '{plain(role)}'",
+            )
 
 
 def file_word(text: str) -> str:

@@ -33,6 +33,7 @@ _CODE_WORDS = {
     "code", "zip", "zipcode", "postcode", "postal", "class", "category", "type", "kind", "group", "cluster", "sku",
     "label", "region", "district", "area", "branch", "department", "dept", "store", "species", "gender", "sex",
 }  # fmt: skip
+_NAMES_GROUPS = "named like an identifier; its values repeat, so it names groups"
 _MOST_CODES = 50
 _MOST_LEVELS = 20
 _PROSE_WORDS = 6
@@ -196,11 +197,22 @@ def infer_roles(
     counts = distinct if distinct is not None else {}
     inferred = map_columns(lambda series: _infer(series, series.name == first, known.get(series.name), counts), columns)
     for series, role in zip(columns, inferred):
+        if role.reason == _NAMES_GROUPS and _repeats_in_copies(frame, series):
+            role = Role("id", 0.95, "named like an identifier; its values repeat in copies of rows alone")
         added = _told(notes.get(series.name, {}))
         if added:
             role = Role(role.role, role.confidence, f"{role.reason}; {added}", role.order)
         roles[series.name] = role
     return roles
+
+
+def _repeats_in_copies(frame: pl.DataFrame, series: pl.Series) -> bool:
+    """Whether rows with the same identifier are the same row; a few identifiers are looked at first, for those of
+    groups tell at once."""
+    few = series.filter(series.is_duplicated()).head(100).unique().to_list()
+    return all(
+        rows.hash_rows().n_unique() == rows[series.name].n_unique() for rows in (frame.filter(series.is_in(few)), frame)
+    )
 
 
 def _infer(series: pl.Series, first: bool, labels: pl.Series | None, counts: dict[str, int]) -> Role:
@@ -250,7 +262,7 @@ def _infer_integer(series: pl.Series, present: pl.Series, first: bool) -> Role:
                 "id", 0.95, f"named like an identifier, and {'no' if share == 1.0 else 'hardly any'} value repeats"
             )
         if distinct > _MOST_CODES and share >= 0.05:
-            return Role("id", 0.7, "named like an identifier; its values repeat, so it names groups")
+            return Role("id", 0.7, _NAMES_GROUPS)
         if distinct <= _MOST_CODES:
             return Role("nominal", 0.8, f"{distinct} integer codes, by the column's name")
     if first and present.len() >= 20 and series.null_count() == 0 and _counts_rows(series):
@@ -289,7 +301,7 @@ def _infer_text(present: pl.Series, name: str, distinct: int, different: pl.Seri
     if share == 1.0 and rows >= 20:
         return Role("id", 0.8, "a different value in every row")
     if name_words(name) & _ID_WORDS and distinct > _MOST_CODES and share >= 0.05:
-        return Role("id", 0.7, "named like an identifier; its values repeat, so it names groups")
+        return Role("id", 0.7, _NAMES_GROUPS)
     return Role("nominal", 0.95 if share < 0.2 else 0.7, "one label" if distinct == 1 else f"{distinct} labels")
 
 
@@ -383,6 +395,21 @@ def name_words(name: str) -> set[str]:
     """
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return {word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word}
+
+
+def lost_cells(note: Mapping[str, Any]) -> str:
+    """What a column held that became missing, in words; nothing where it held nothing of the kind.
+
+    >>> lost_cells({"failed": 2, "first": [(11, "inf"), (311, "inf")]}), lost_cells({"infinite": 1}), lost_cells({})
+    ("2 could not be read ('inf')", '1 infinite', '')
+    """
+    parts = []
+    if note.get("failed"):
+        examples = dict.fromkeys(f"'{plain(value, 30)}'" for _, value in note["first"])
+        parts.append(f"{note['failed']:,} could not be read ({', '.join(list(examples)[:3])})")
+    if note.get("infinite"):
+        parts.append(f"{note['infinite']:,} infinite")
+    return ", ".join(parts)
 
 
 def _told(note: Mapping[str, Any]) -> str:

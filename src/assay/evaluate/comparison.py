@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import html
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -167,6 +167,7 @@ def compare(
     units: Any = None,
     smaller: int | None = None,
     guess: tuple[str, str] | None = None,
+    stopped: Sequence[str] = (),
 ) -> Comparison:
     """Compare learners by their scores in one design.
 
@@ -183,7 +184,8 @@ def compare(
     valid. `margin` is the difference that does not matter in practice. `rows` maps each id to the contributions of the
     tested rows to its score (`row_values`), `units` names the unit (patient, machine) of each of these rows, and
     `smaller` is the number of rows of the smallest class. `guess` is the id of the learner that ignores the rows and
-    what it says in words: where no learner is shown to beat it, it is recommended, and the sentence says so.
+    what it says in words: where no learner is shown to beat it, it is recommended, and the sentence says so. `stopped`
+    are titles of learners that left a race as worse and have no scores here.
 
     >>> rng = np.random.default_rng(0)
     >>> scores = {"tree": 0.8 + 0.01 * rng.normal(size=(3, 10)), "zero-r": 0.5 + 0.01 * rng.normal(size=(3, 10))}
@@ -212,7 +214,9 @@ def compare(
             scores, make_design(design), n_train, n_test, test, force, metric, greater_is_better, rows, units, smaller
         )
         comparisons = "best" if wanted == "auto" else wanted
-    return _compare(procedure, comparisons, baseline, simplicity, titles, greater_is_better, alpha, margin, guess)
+    return _compare(
+        procedure, comparisons, baseline, simplicity, titles, greater_is_better, alpha, margin, guess, stopped
+    )
 
 
 def compare_predictions(
@@ -384,6 +388,7 @@ def _compare(
     alpha: float,
     margin: float | None,
     guess: tuple[str, str] | None = None,
+    stopped: Sequence[str] = (),
 ) -> Comparison:
     ranked = procedure.order
     names = {name: plain((titles or {}).get(name, name)) for name in ranked}
@@ -415,7 +420,7 @@ def _compare(
     recommendation = (
         recommend_against(baseline, best, told_apart, summary, names, procedure.metric)
         if baseline is not None
-        else recommend(best, not_worse, summary, simplicity, names, procedure.metric, margin)
+        else recommend(best, not_worse, summary, simplicity, names, procedure.metric, margin, stopped)
     )
     if guess is not None and guess[0] in summary and baseline is None:
         chosen_id = recommendation["id"]
@@ -449,6 +454,7 @@ def _compare(
             alpha,
             margin,
             warnings[len(procedure.doubts) :],
+            stopped,
         ),
         comparisons=comparisons,
         margin=margin,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,12 @@ def recommend(
     names: dict[str, str],
     metric: str,
     margin: float,
+    stopped: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The simplest learner whose mean lies within the margin of the best and that is not worse; else the best."""
+    """The simplest learner whose mean lies within the margin of the best and that is not worse; else the best.
+
+    `stopped` are titles of learners that left a race as worse, and are in no summary.
+    """
     top = summary[best]["mean"]
     equal = [name for name in summary if summary[name]["verdict"] == "equivalent"]
     near = [
@@ -76,7 +80,10 @@ def recommend(
     chosen = min(near, key=lambda name: (ranks[name], near.index(name)))
     mean = f"mean {metric} {number(summary[chosen]['mean'])}"
     open_ones = [names[name] for name in not_worse if name not in (best, chosen) and name not in equal]
-    if len(summary) == 1:
+    if len(summary) == 1 and stopped:
+        others = "every other learner" if len(stopped) > 1 else plain(stopped[0])
+        reason = f"{names[best]} has the best score ({mean}) and {others} left the race as worse."
+    elif len(summary) == 1:
         reason = f"{names[best]} is the only learner with scores ({mean})."
     elif chosen != best:
         how = "is equivalent to" if chosen in equal else f"has a mean within {number(margin)} of"
@@ -166,6 +173,7 @@ def comparison_sentence(
     alpha: float,
     margin: float,
     cautions: list[str],
+    stopped: Sequence[str] = (),
 ) -> str:
     """The whole comparison in a few sentences."""
     best, metric = ranked[0], procedure.metric
@@ -174,12 +182,15 @@ def comparison_sentence(
     if "average_rank" in row and several and procedure.testable:
         lead = f"{names[best]} has the best average rank, {number(row['average_rank'])} of {len(ranked)}"
     else:
-        lead = f"{names[best]} has {'the best' if several else 'a'} mean {metric}{',' if several else ' of'} "
+        first = several or bool(stopped)
+        lead = f"{names[best]} has {'the best' if first else 'a'} mean {metric}{',' if first else ' of'} "
         lead += number(row["mean"])
     if np.isfinite(row["interval"][0]):
         lead += f" ({'mean ' + metric + ' ' + number(row['mean']) + ', ' if 'average rank' in lead else ''}"
         lead += f"{percent(1 - alpha)} interval {interval_words(row['interval'])})"
-    if not several:
+    if not several and stopped:
+        lead += f"; {_listed(list(stopped))} left the race as worse."
+    elif not several:
         lead += "; there is no other learner to compare it with."
     elif not procedure.testable:
         lead += "; no test was possible."
@@ -190,6 +201,8 @@ def comparison_sentence(
     else:
         lead += f"; {_verdicts_in_words(ranked, names, summary, margin)}."
     parts = [lead]
+    if several and stopped:
+        parts.append(f"{_listed(list(stopped))} left the race as worse.")
     if omnibus is not None:
         parts.append(
             f"That the {len(ranked)} differ at all is {decision_words(omnibus.reject, alpha)} "
@@ -229,6 +242,14 @@ def _verdicts_in_words(
     if some := by_word["worse"]:
         parts.append(f"{_listed(some)} {'is' if len(some) == 1 else 'are'} worse")
     return "; ".join(parts)
+
+
+def too_good(title: str, metric: str, target: str) -> str:
+    """The caution about a learner without any error."""
+    return (
+        f"{plain(title)} has the best possible {metric} in every fold, which a leak gives more often than an easy "
+        f"task: make sure that each column is known before '{plain(target, 30)}' is"
+    )
 
 
 def difference_words(row: Mapping[str, Any]) -> str:

@@ -83,11 +83,14 @@ def choose_design(
     *,
     smallest_class: int | None = None,
     n_groups: int | None = None,
+    cases: int | None = None,
     budget: float | None = None,
     work: Sequence[float] | None = None,
 ) -> DesignChoice:
     """The design for a table, by what it holds and what it costs; columns as each learner meets them, or all; `work`
     is how many fits a learner makes of one, where it searches its parameters.
+
+    `cases` is the number of different rows where copies stay in one fold; `smallest_class` then counts cases as well.
 
     >>> choose_design(200, 4, [object()], smallest_class=80).design.name
     '10x10'
@@ -97,11 +100,12 @@ def choose_design(
     'holdout-0.25'
     """
     folds, why = 10, ""
+    what, separate = ("rows", rows) if cases is None else ("cases", cases)
     limits = {
         "groups": n_groups,
-        "rows in the smallest class": smallest_class,
+        f"{what} in the smallest class": smallest_class,
         # A number is scored by R², which needs two rows in each fold.
-        "pairs of rows" if smallest_class is None else "rows": rows // 2 if smallest_class is None else rows,
+        f"pairs of {what}" if smallest_class is None else what: separate // 2 if smallest_class is None else separate,
     }
     limit, of = min((limit, of) for of, limit in limits.items() if limit is not None)
     if limit < 10:

@@ -312,7 +312,7 @@ class Plan:
         rows = self.features.frame.height
         smallest = None
         if self.classes is not None:
-            sizes = np.bincount(self.y)
+            sizes = np.bincount(self.y[self.cases])
             # A class of a few rows beside others must not take the folds from them; the answer warns of it.
             common = sizes[sizes >= 5]
             smallest = int(common.min() if common.size > 1 else sizes[sizes > 1].min(initial=rows))
@@ -320,6 +320,7 @@ class Plan:
         options: dict[str, Any] = {
             "smallest_class": smallest,
             "n_groups": None if groups is None else int(np.unique(groups).size),
+            "cases": len(self.cases) if self.copies else None,
             "budget": self.budget,
         }
 
@@ -433,6 +434,13 @@ class Plan:
         """Rows that equal an earlier one, where the plan keeps copies in one fold by itself."""
         values = self.group_values
         return 0 if self.groups is not None or values is None else len(values) - np.unique(values).size
+
+    @property
+    def cases(self) -> np.ndarray:
+        """The first row of each case: all rows, but copies that the plan keeps in one fold count once."""
+        if not self.copies:
+            return np.arange(len(self.y))
+        return np.unique(self._units["groups"], return_index=True)[1]
 
     @property
     def group_values(self) -> np.ndarray | None:

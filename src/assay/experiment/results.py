@@ -19,7 +19,7 @@ from ..base.errors import AssayWarning, UsageError, plain
 from ..base.record import Grid, Record
 from ..data.frames import frame_of
 from ..evaluate import Evidence, Metric, compare, get_metric
-from ..evaluate.comparison_words import not_beaten
+from ..evaluate.comparison_words import not_beaten, too_good
 from ..evaluate.conformal import Conformal
 from ..evaluate.row_values import row_values
 from .choices import summarise
@@ -316,7 +316,7 @@ class Results(Record):
         metric = get_metric(self.plan.metrics[0])
         sizes = [(len(split.train), len(split.test)) for split in self.plan.splits]
         rows, units = self._row_values(metric, scored)
-        smaller = None if self.plan.classes is None else int(np.bincount(self.plan.y).min())
+        smaller = None if self.plan.classes is None else int(np.bincount(self.plan.y[self.plan.cases]).min())
         return compare(
             {result.id: result.scores[metric.name] for result in scored},
             self.plan.design,
@@ -330,6 +330,7 @@ class Results(Record):
             rows=rows,
             units=units,
             smaller=smaller,
+            stopped=[result.title for result in self.learners if result.stopped is not None],
             **options,
         )
 
@@ -473,7 +474,18 @@ class Results(Record):
         said += [f"{text}." for text in self._ledger.objections]
         if below := self._guess_below_chance():
             said.append(below)
+        if perfect := self._without_error():
+            said.append(perfect)
         return said
+
+    def _without_error(self) -> str:
+        """That the recommended learner makes no error at all, where it does not."""
+        if self.comparison is None or self.not_yet is not None or not self.comparison.recommendation["id"]:
+            return ""
+        result, metric = self.one(self.comparison.recommendation["id"]), get_metric(self.plan.metrics[0])
+        best = metric.bounds[1 if metric.greater_is_better else 0]
+        perfect = result.complete and np.allclose(result.scores[metric.name], best, rtol=0, atol=1e-9)
+        return too_good(result.title, metric.name, self.plan.target.name) if perfect else ""
 
     def _guess_below_chance(self) -> str:
         """What is wrong where guessing scores below the commonest class's share of all rows: whole groups left out

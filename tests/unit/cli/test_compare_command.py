@@ -70,3 +70,18 @@ def test_a_failing_learner_is_exit_code_5_and_said(folder, monkeypatch):
     result = CliRunner().invoke(assay, ["compare", "my data.csv", "-t", "is it?", "-m", "one-r"])
     assert result.exit_code == 5, result.stderr
     assert "assay: OneR: ValueError: not today." in result.stderr and "failed" in result.stdout
+
+
+def test_a_role_that_is_none_is_refused_with_those_there_are(folder):
+    result = CliRunner().invoke(assay, ["compare", "my data.csv", "-t", "is it?", "--role", "x=foo"])
+    assert result.exit_code != 0 and "text, id or ignore; got 'foo'" in result.output + str(result.stderr)
+
+
+def test_findings_name_their_column_and_infinite_targets_are_said(folder):
+    rng = np.random.default_rng(0)
+    y = [f"{value:.4f}" for value in rng.normal(size=60)]
+    cells = [f"{k},{y[k]},{'inf' if k in (3, 9) else y[k]}" for k in range(60)]
+    (folder / "leak.csv").write_text("k,twin,y\n" + "\n".join(cells) + "\n")
+    result = CliRunner().invoke(assay, ["compare", "leak.csv", "-t", "y", "-m", "zero-r-regressor"])
+    assert "A006 copy of the target ('twin'): its correlation" in result.stderr
+    assert "2 rows without a target left out; of their cells 2 could not be read ('inf')." in result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -176,3 +177,12 @@ def test_the_confidence_of_an_order_says_how_often_such_labels_mean_something_el
     ranges, scale, days = role(["0-9", "10-19", "20+"]), role(["low", "medium", "high"]), role(["mon", "tue", "wed"])
     assert ranges.confidence > scale.confidence > days.confidence
     assert {one.role for one in (ranges, scale, days)} == {"ordinal"} and "begin anew" in days.reason
+
+
+def test_an_identifier_that_repeats_in_copies_of_rows_names_no_groups():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=200), "id": np.arange(200)})
+    copied = infer_roles(pl.concat([frame, frame.head(40)]))["id"]
+    assert copied.role == "id" and "copies of rows alone" in copied.reason
+    grouped = infer_roles(pl.concat([frame, frame.head(40).with_columns(x=pl.col("x") + 1)]))["id"]
+    assert grouped.role == "id" and "names groups" in grouped.reason

@@ -405,3 +405,22 @@ class NeedsMore(DummyClassifier):
 def test_what_cannot_be_done_is_told_with_what_can(table, choices, told):
     with pytest.raises(AssayError, match=told):
         Plan(table, "bought", **{"learners": ["zero-r"], **choices}).splits  # noqa: B018
+
+
+def test_copies_count_once_in_the_choice_of_folds():
+    """Seven cases of the smaller class, each there twice, fill seven folds at most."""
+    rng = np.random.default_rng(0)
+    once = pl.DataFrame({"x": rng.normal(size=60), "y": ["no"] * 53 + ["yes"] * 7})
+    plan = Plan(pl.concat([once, once]), "y", learners=["zero-r"])
+    assert plan.copies == 60 and len(plan.cases) == 60
+    assert "5 folds because there are only 7 cases in the smallest class" in plan.choice.reason
+    assert "only 7 rows in the smallest class" in Plan(once, "y", learners=["zero-r"]).choice.reason
+
+
+def test_a_class_of_few_cases_with_copies_is_told_as_rare():
+    rng = np.random.default_rng(0)
+    once = pl.DataFrame({"x": rng.normal(size=83), "y": ["no"] * 40 + ["yes"] * 40 + ["so"] * 3})
+    plan = Plan(pl.concat([once, once]), "y", learners=["zero-r"])
+    assert "10 folds" in plan.design.describe() or "10-fold" in plan.design.describe()
+    (told,) = [finding for finding in plan.findings if finding["code"] == "A010"]
+    assert "copies counted once: 'so' (3)" in told["evidence"]

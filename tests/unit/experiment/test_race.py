@@ -76,3 +76,26 @@ def test_equal_learners_are_called_worse_no_more_often_than_alpha():
     # Binomial with 5 %: more than 23 of 300 would happen in 2 % of cases.
     assert wrong <= 23, (wrong, stopped)
     assert stopped <= 8, (wrong, stopped)
+
+
+@pytest.fixture(scope="module")
+def line():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 300))
+    return pl.DataFrame({"x": x, "z": z, "y": 5 * x + rng.normal(size=300)})
+
+
+def test_the_text_names_who_left_where_one_is_left(line):
+    learners = {"near": ("ridge", {}), "far": ("lasso", {"alpha": 100.0})}
+    results = run(Plan(line, "y", learners=learners, design="4x5", race=True), views=False)
+    assert results.one("far").stopped is not None
+    comparison = results.plain_comparison
+    assert "far left the race as worse" in comparison.sentence and "no other learner" not in comparison.sentence
+    assert comparison.recommendation["reason"].endswith("and far left the race as worse.")
+
+
+def test_the_text_names_who_left_beside_those_who_stay(line):
+    learners = {"near": ("ridge", {}), "same": ("least-squares", {}), "far": ("lasso", {"alpha": 100.0})}
+    results = run(Plan(line, "y", learners=learners, design="4x5", race=True), views=False)
+    sentence = results.plain_comparison.sentence
+    assert "equivalent" in sentence and "far left the race as worse." in sentence

@@ -230,3 +230,21 @@ def test_few_groups_are_warned_of():
     results = run(Plan(table, "y", learners=["zero-r", "naive-bayes"], groups="g"), views=False)
     assert results.plan.design.name == "5-fold"
     assert any("5 groups" in text for text in results.comparison.warnings)
+
+
+def test_a_learner_without_any_error_is_warned_of():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(90, 2))
+    table = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x @ [1.0, 2.0]})
+    results = run(Plan(table, "y", learners=["least-squares"], metrics=["r2"], design="3-fold"), views=False)
+    assert any("best possible r2 in every fold" in text for text in results.cautions)
+    noisy = table.with_columns(y=pl.col("y") + pl.Series(rng.normal(size=90)))
+    results = run(Plan(noisy, "y", learners=["least-squares"], metrics=["r2"], design="3-fold"), views=False)
+    assert not any("best possible" in text for text in results.cautions)
+
+
+def test_least_squares_is_simpler_than_a_penalty():
+    learners = ["least-squares", "ridge"]
+    results = run(Plan(load_dataset("diabetes"), "progression", learners=learners, design="3x10"), views=False)
+    assert results.comparison.summary["ridge"]["verdict"] in ("best", "equivalent")
+    assert results.comparison.recommendation["id"] == "least-squares"

@@ -11,9 +11,10 @@
 // log_loss is the softmax.
 // Lengths of steps: optimise/step_schedule.hpp.
 // Stopping: `by_gradient` (full batches of a smooth loss): no component of the proximal gradient exceeds tol times the
-// largest one at the first step. Otherwise: the loss (of the validation rows if there are any, else of the epoch) has
-// not fallen by more than tol of itself for `patience` epochs (with a negative tol nothing stops, and a loss that does
-// not fall stands still). Diverged: a value is not finite or has grown without bound.
+// largest one at the first step, or what rounding leaves of one. Otherwise: the loss (of the validation rows if there
+// are any, else of the epoch) has not fallen by more than tol of itself for `patience` epochs (with a negative tol
+// nothing stops, and a loss that does not fall stands still). Diverged: a value is not finite or has grown without
+// bound.
 //
 // IN  x n x p C-ordered, target n (numbers or class codes), weights n or empty, rows: training rows, validation: rows.
 // OUT theta, velocity, update and epoch counts (also IN: a call continues where the last one ended), history per epoch.

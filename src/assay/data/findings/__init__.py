@@ -49,8 +49,8 @@ A043  rows in time                          a date for each row: later rows shou
 ====  ====================================  ========================================================================
 
 Row numbers count from 0; those of A035 and A038 count in the other table. Everything is exact and over all rows, except
-A039 and Little's test in A001, which take 20,000 rows of larger tables. Codes that begin with M come from
-`merge_check`.
+A039, the intervals of A032 and Little's test in A001, which take 20,000 rows of larger tables. Codes that begin with M
+come from `merge_check`.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ import polars as pl
 from ... import _kernels
 from ...base.errors import plain
 from ...numeric.moments import column_products
+from ..map_columns import without
 from ..table import Target
 from .finding import NO_ROWS, Finding, drop_columns, named, remedy, rows_of
-from .rows import numeric_columns, over_chunks
+from .rows import numeric_columns, over_chunks, repeats
 from .survey import Survey
 
 STRONG = 0.95
@@ -203,23 +204,28 @@ def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
     """A043: a date for nearly every row; the target of a row is then often told by its neighbours in time.
 
     Medium if the target of rows that follow each other in time goes together (the correlation of its ranks with those
-    of the row before is over 0.2 and three standard errors), else low.
+    of the row before is over 0.2 and three standard errors), else low. Copies of rows (identifiers aside) count once:
+    a row beside its own copy says nothing about time.
     """
     if target is None:
         return
     n = int(target.kept.sum())
     values = (target.coded[1] if target.classes is not None else target.values).astype(np.float64)
+    copied: np.ndarray | None = None
     for column in survey.columns.values():
         series = column.series
         if not series.dtype.is_temporal() or column.missing or column.distinct < max(20, survey.n_rows // 4):
             continue
         dates = series if n == survey.n_rows else series.filter(pl.Series(target.kept))
-        order = dates.arg_sort().to_numpy()
-        ranks = values[order]
-        if target.classes is None:
-            ranks = np.argsort(np.argsort(ranks, kind="stable"), kind="stable").astype(np.float64)
-        together = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) if ranks.std() > 0 else 0.0
-        strong = together > max(0.2, 3 / float(np.sqrt(n)))
+        together, strong = _told_by_neighbours(dates, values, target.classes is None)
+        if strong:
+            if copied is None:
+                ids = [name for name, role in survey.table.roles.items() if role.role == "id"]
+                copied = repeats(without(survey.table.frame, ids))[target.kept]
+            if copied.any():
+                together, strong = _told_by_neighbours(
+                    dates.filter(pl.Series(~copied)), values[~copied], target.classes is None
+                )
         name = plain(column.name, 30)
         if strong:
             told = f"its neighbours in time go together (correlation {together:.2f})"
@@ -235,6 +241,16 @@ def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
         )  # fmt: skip
     del values
     survey.trim()
+
+
+def _told_by_neighbours(dates: pl.Series, values: np.ndarray, ranked: bool) -> tuple[float, bool]:
+    """The correlation of each row's target (or its rank) with that of the row before it in time, and whether it is
+    strong."""
+    ranks = values[dates.arg_sort().to_numpy()]
+    if ranked:
+        ranks = np.argsort(np.argsort(ranks, kind="stable"), kind="stable").astype(np.float64)
+    together = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) if ranks.std() > 0 else 0.0
+    return together, together > max(0.2, 3 / float(np.sqrt(ranks.size)))
 
 
 def reversed_dates(survey: Survey) -> Iterator[Finding]:

@@ -11,11 +11,16 @@ import polars as pl
 from ... import _kernels
 from ...base.errors import plain
 from ...catalogue import CLASSIFY
+from ..roles import lost_cells
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
+from .interval_rule import MOST_INTERVALS, rule_rightness
+from .rows import unlikely_copies
 from .survey import MISSING, Column, Survey
 
 SURE_LEAK, LIKELY_LEAK = 0.99, 0.97
+RULED_ROWS = 20_000
+"""Rows from which the intervals of a column are drawn and on which they are judged."""
 
 
 def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
@@ -24,9 +29,11 @@ def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
     table = survey.table
     if target.n_missing:
         share = target.n_missing / table.n_rows
+        lost = lost_cells(table.notes.get(target.name, {}))
+        of_them = f"; of their cells {lost}" if lost else ""
         yield Finding(
             "A014", "rows without target", [target.name], "medium" if share > 0.05 else "low",
-            rows_of(~target.kept), f"{target.n_missing} of {table.n_rows} rows have no target",
+            rows_of(~target.kept), f"{target.n_missing} of {table.n_rows} rows have no target{of_them}",
             remedy("they are left out; find out why it is missing", "drop-missing", [target.name], {"axis": "rows"}),
             {"missing": target.n_missing, "share": share},
         )  # fmt: skip
@@ -53,16 +60,35 @@ def _balance(table: Table, target: Target) -> Iterator[Finding]:
                    [target.name], {"strategy": "weights"}),
             {"shares": shares},
         )  # fmt: skip
-    rare = counts < 5
+    cases = _cases(table, target)
+    rare = cases < 5
     if rare.any() and total >= 25:
         at = np.zeros(table.n_rows, dtype=bool)
         at[target.kept] = rare[target.coded[1]]
-        shown = ", ".join(f"'{plain(label, 20)}' ({count})" for label, count in zip(labels[rare][:3], counts[rare][:3]))
+        shown = ", ".join(f"'{plain(label, 20)}' ({count})" for label, count in zip(labels[rare][:3], cases[rare][:3]))
+        once = ", copies counted once" if (cases < counts)[rare].any() else ""
         yield Finding(
             "A010", "rare class", [target.name], "medium", rows_of(at),
-            f"{int(rare.sum())} of {labels.shape[0]} classes have fewer than 5 rows: {shown}",
+            f"{int(rare.sum())} of {labels.shape[0]} classes have fewer than 5 rows{once}: {shown}",
             remedy("merge them with another class or collect more rows"), {"classes": int(rare.sum())},
         )  # fmt: skip
+
+
+def _cases(table: Table, target: Target) -> np.ndarray:
+    """The rows of each class, copies counted once where that leaves a class fewer than 5 and chance cannot explain
+    them."""
+    _, codes, counts = target.coded
+    few = np.flatnonzero((counts >= 5) & (counts < 50))[:100]
+    if few.size == 0:
+        return counts
+    names = [name for name in table.columns if name != target.name and table.roles[name].role != "id"]
+    kept = np.flatnonzero(target.kept)
+    if not any(table.frame[kept[codes == k]].select(names).n_unique() < 5 for k in few):
+        return counts
+    copies = unlikely_copies(table, target)
+    if copies is None:
+        return counts
+    return np.bincount(codes[np.unique(copies)], minlength=counts.size)
 
 
 def _copies_of_target(survey: Survey, target: Target) -> Iterator[Finding]:
@@ -149,7 +175,7 @@ def _leak(name: str, target: str, evidence: str, statistics: dict[str, float]) -
 
 def _one_to_one(series: pl.Series, classes: pl.Series, n_classes: int) -> float | None:
     """Share of rows on the best one-to-one pairing of labels and classes; None if the counts rule it out."""
-    if series.head(1000).n_unique() > n_classes + 2:
+    if n_classes < 2 or series.head(1000).n_unique() > n_classes + 2:
         return None
     pairs = pl.DataFrame({"label": series, "class": classes}).drop_nulls()
     if pairs.height < 20:
@@ -175,8 +201,9 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
     """A032: one column alone that predicts the target almost perfectly; too good may mean it was made from it.
 
     Classes: how much of the error of always guessing the largest class goes away when each bin or label guesses its own
-    largest class; for two classes also the Gini coefficient 2 AUC - 1 over the bins. Numbers: the share of variance
-    between bins (eta squared).
+    largest class; for two classes also the Gini coefficient 2 AUC - 1 over the bins, and for numbers the same share of
+    the error under a few intervals drawn on other rows, which find a single value that gives the class away. Numbers:
+    the share of variance between bins (eta squared). From 0.97 on it is told, from 0.99 on a sure leak.
     """
     if survey.n_rows < 100:
         return
@@ -207,7 +234,15 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
     def judge(column: Column) -> tuple[float, str]:
         if target.classes is None:
             return _variance_score(survey, column.name, numbers)
-        return _class_score(survey.cross(column.name, coded, n_classes).astype(np.float64), _is_ordered(column))
+        counts = survey.cross(column.name, coded, n_classes).astype(np.float64)
+        by_bins = _class_score(counts, _is_ordered(column))
+        if column.is_text or by_bins[0] >= SURE_LEAK or column.distinct <= survey.n_bins or not _leaves_room(counts):
+            return by_bins
+        # Every k-th row of long columns: all their numbers at once would take more memory than the table.
+        step = -(-survey.n_rows // RULED_ROWS)
+        cells, codes = column.series.gather_every(step).cast(pl.Float64).to_numpy(), coded[::step]
+        there = (codes != MISSING) & ~np.isnan(cells)
+        return max(by_bins, _rule_score(cells[there], codes[there], n_classes))
 
     judged = dict(zip([column.name for column in usable], survey.each(judge, usable)))
     if target.classes is not None:
@@ -329,6 +364,21 @@ def _class_score(counts: np.ndarray, ordered: bool) -> tuple[float, str]:
         if abs(2 * area - 1) > score:
             score, how = abs(2 * area - 1), f"area under the ROC curve {max(area, 1 - area):.4f}"
     return float(score), how
+
+
+def _leaves_room(counts: np.ndarray) -> bool:
+    """Whether a rule of a few intervals can be all but right: bins that none of its ends cuts are of one class."""
+    wrong = np.sort(counts.sum(axis=1) - counts.max(axis=1))[: -(MOST_INTERVALS - 1)]
+    guessing = counts.sum() - counts.sum(axis=0).max()
+    return bool(wrong.sum() <= 2 * (1 - LIKELY_LEAK) * guessing)
+
+
+def _rule_score(cells: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[float, str]:
+    if cells.size < 100:
+        return 0.0, ""
+    right, base = rule_rightness(cells, codes, n_classes)
+    score = (right - base) / (1 - base) if base < 1 else 0.0
+    return score, f"a few intervals of its values are right in {100 * right:.1f} % of the rows they were not drawn from"
 
 
 def _variance_score(survey: Survey, name: str, numbers: np.ndarray) -> tuple[float, str]:

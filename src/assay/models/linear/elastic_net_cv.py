@@ -206,8 +206,9 @@ class LassoCV(_ChosenPenalty):
     """Lasso whose penalty is chosen by cross-validation along the whole path.
 
     The Gram matrix of each training part is that of all rows less that of the test part; wide tables are kept by column
-    and read once for all folds at each penalty. The error of a penalty is the mean over all left-out rows. Equal rows
-    stay in one fold, so that weights mean what repetition means; with distinct rows the folds are scikit-learn's.
+    and read once for all folds at each penalty. The error of a penalty is the mean over all left-out rows, each with
+    its weight, where scikit-learn takes the plain mean over folds. Equal rows stay in one fold, so that weights mean
+    what repetition means; with distinct rows the folds are scikit-learn's.
 
     {parameters}
 

@@ -114,9 +114,14 @@ class _DescentLearner(SparseInput, Estimator):
     def _is_smooth(self) -> bool:
         return self._loss.smooth
 
+    def _first_constant(self, target: np.ndarray, weights: np.ndarray | None) -> float:
+        """Where the intercept begins."""
+        return 0.0
+
     # -- epochs ------------------------------------------------------------------------------------------------
-    def _start(self, n_features: int, outputs: int) -> None:
+    def _start(self, n_features: int, outputs: int, constant: float = 0.0) -> None:
         self._theta = np.zeros((outputs, n_features + 1))
+        self._theta[:, -1] = constant
         self._velocity = np.zeros_like(self._theta)
         self.t_, self._epochs = 0, 0
 
@@ -231,12 +236,14 @@ class _DescentLearner(SparseInput, Estimator):
         self, X: np.ndarray, target: np.ndarray, weights: np.ndarray | None, outputs: int, strata: np.ndarray | None
     ) -> None:
         """All epochs of a fit, and what it leaves behind."""
-        self._start(X.shape[1], outputs)
         rows = validation = None
         if self.early_stopping:
             generator = self._stream().child(1).generator()
             share = float(self.validation_fraction)
             rows, validation = hold_out_rows(type(self).__name__, X.shape[0], share, strata, generator)
+        seen = slice(None) if rows is None else rows
+        constant = self._first_constant(target[seen], None if weights is None else weights[seen])
+        self._start(X.shape[1], outputs, constant)
         found = self._descend(X, target, weights, max_epochs=int(self.max_iter), rows=rows, validation=validation)
         self._keep(found)
         self.n_iter_ = len(found["objective"])
@@ -285,8 +292,10 @@ class GradientDescentRegressor(_DescentLearner, LinearNumbers):
     Minimises the weighted mean loss plus alpha times the penalty (|b|^2 / 2, |b|_1 or both): the objective of
     scikit-learn's `SGDRegressor`. Columns are used as they come, so standardise them: the rate of descent depends on
     the ratio of the largest to the smallest curvature. The step defaults to 1 / L; a step beyond 2 / L diverges, which
-    is reported with the limit. An absolute penalty acts by the proximal step, so coefficients become exactly 0. With
-    full batches (the default) weights count as repetition; `partial_fit` makes one epoch on the rows it is given.
+    is reported with the limit. An absolute penalty acts by the proximal step, so coefficients become exactly 0. The
+    intercept begins at the best constant of the loss (the mean for the squared error), so that a constant added to y
+    changes nothing else where the loss is one of f - y. With full batches (the default) weights count as repetition;
+    `partial_fit` makes one epoch on the rows it is given, and its first call sets the constant from them.
 
     Examples
     --------
@@ -318,6 +327,15 @@ class GradientDescentRegressor(_DescentLearner, LinearNumbers):
         spread = float(np.mean(np.abs(target - np.median(target)))) or float(np.abs(target).max()) or 1.0
         return slope / spread
 
+    def _first_constant(self, target: np.ndarray, weights: np.ndarray | None) -> float:
+        """The best constant: from 0 the first gradient is that of a shift of y, beside which all others look small, so
+        that the descent would stop before it had begun."""
+        if not self.fit_intercept or (weights is not None and not weights.any()):
+            return 0.0
+        if target.min() == target.max():
+            return float(target[0])  # to the last digit, which a mean of many is not
+        return float(self._loss.constant(target, weights, float(self.epsilon))[0])
+
     def _check_target(self, target: np.ndarray) -> None:
         outside = ~self._loss.holds(target)
         if outside.any():
@@ -326,7 +344,7 @@ class GradientDescentRegressor(_DescentLearner, LinearNumbers):
             raise DataError(type(self).__name__, "y", rule, f"got {target[row]:g} at row {row}", "use another loss")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GradientDescentRegressor:
-        """Descend from zero until a stopping rule holds."""
+        """Descend from the best constant until a stopping rule holds."""
         rows, target, weights = self._begin(X, y, sample_weight)
         self._check_target(target)
         self._fit_epochs(rows, target, weights, 1, None)
@@ -340,7 +358,7 @@ class GradientDescentRegressor(_DescentLearner, LinearNumbers):
         rows, target, weights = self._begin(X, y, sample_weight)
         self._check_target(target)
         if known is None:
-            self._start(rows.shape[1], 1)
+            self._start(rows.shape[1], 1, self._first_constant(target, weights))
         self._keep(self._descend(rows, target, weights, max_epochs=1))
         self.n_iter_ = self._epochs
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])

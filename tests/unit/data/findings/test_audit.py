@@ -210,3 +210,18 @@ def test_rows_are_said_to_follow_each_other_only_where_they_do(shuffled, words):
     frame = pl.DataFrame({"day": days, "x": rng.normal(size=200), "y": rng.choice(["a", "b"], size=200)})
     (told,) = [one for one in audit(Table.from_frame(frame), target="y").findings if one.code == "A043"]
     assert words in told.evidence
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_a_row_beside_its_copy_says_nothing_about_time(ids):
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2024-01-01") + np.arange(300)
+    frame = pl.DataFrame({"day": days, "x": rng.normal(size=300), "y": rng.normal(size=300)})
+    twice = pl.concat([frame, frame])
+    if ids:
+        twice = twice.with_columns(pl.Series("id", np.arange(600)))
+    (told,) = [one for one in audit(Table.from_frame(twice), target="y").findings if one.code == "A043"]
+    assert told.severity == "low" and abs(told.statistics["correlation"]) < 0.2
+    drifting = twice.with_columns(y=pl.col("y") + pl.Series(np.tile(np.arange(300) / 50, 2)))
+    (told,) = [one for one in audit(Table.from_frame(drifting), target="y").findings if one.code == "A043"]
+    assert told.severity == "medium" and "neighbours in time go together" in told.evidence

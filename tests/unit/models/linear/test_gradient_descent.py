@@ -19,6 +19,7 @@ from assay.models.linear import (
     Ridge,
     stable_step,
 )
+from assay.numeric.losses import LOSSES
 
 
 @pytest.fixture
@@ -201,7 +202,8 @@ def test_one_unshuffled_stochastic_epoch_equals_scikit_learn_step_for_step(numbe
     X, y = numbers
     options = {"penalty": penalty, "alpha": 0.01, "eta0": 0.01, "shuffle": False, "max_iter": 3, "tol": None}
     ours = quiet(GradientDescentRegressor(batch_size=1, learning_rate="constant", **options), X, y)
-    peer = SGDRegressor(learning_rate="constant", **options).fit(X, y)
+    # Ours begins at the best constant; theirs begins there when told to.
+    peer = SGDRegressor(learning_rate="constant", **options).fit(X, y, intercept_init=y.mean())
     np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=2e-3)
     np.testing.assert_allclose(ours.intercept_, peer.intercept_, rtol=2e-3)
 
@@ -458,3 +460,57 @@ def test_targets_outside_the_domain_of_a_loss_are_refused(numbers, loss, bad, ma
     y[17] = bad
     with pytest.raises(DataError, match=f"{match}.*row 17"):
         GradientDescentRegressor(loss=loss).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_size": 1, "random_state": 0},
+        {"loss": "huber"},
+        {"loss": "absolute_error"},
+        {"early_stopping": True, "random_state": 0},
+    ],
+)
+@pytest.mark.parametrize("constant", [1e6, -1e8])
+def test_a_constant_added_to_y_moves_the_intercept_alone(numbers, options, constant):
+    X, y = numbers
+    near, far = (GradientDescentRegressor(**options).fit(X, y + shift) for shift in (0.0, constant))
+    assert far.n_iter_ == near.n_iter_ and near.score(X, y) > 0.9
+    np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-6)
+    assert far.intercept_ - constant == pytest.approx(near.intercept_, abs=1e-5)
+
+
+def test_online_epochs_bear_a_shifted_target_too(numbers):
+    X, y = numbers
+    near, far = GradientDescentRegressor(), GradientDescentRegressor()
+    for _ in range(30):
+        near.partial_fit(X, y)
+        far.partial_fit(X, y + 1e6)
+    np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-8)
+    assert far.intercept_ - 1e6 == pytest.approx(near.intercept_, abs=1e-6)
+
+
+def test_the_intercept_begins_at_the_best_constant_of_rows_with_weight(numbers):
+    X, y = numbers
+    weights = np.zeros(len(y))
+    weights[:3] = [1.0, 2.0, 3.0]
+    options = {"max_iter": 1, "trace": True, "eta0": 1e-12, "tol": None}
+    for loss in ("squared_error", "absolute_error", "huber"):
+        model = GradientDescentRegressor(loss=loss, **options).fit(X, y, sample_weight=weights)
+        best = LOSSES[loss].constant(y[:3], weights[:3])[0]
+        assert model.intercept_ == pytest.approx(best, abs=1e-9)
+    assert GradientDescentRegressor(fit_intercept=False).fit(X, y).intercept_ == 0.0
+
+
+def test_nothing_to_descend_is_convergence_and_no_warning(numbers):
+    X, _ = numbers
+    design = np.column_stack([np.ones(len(X)), X])
+    rest = np.random.default_rng(2).normal(size=len(X))
+    rest -= design @ np.linalg.lstsq(design, rest, rcond=None)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AssayWarning)
+        flat = GradientDescentRegressor().fit(X, np.full(len(X), 0.1))
+        orthogonal = GradientDescentRegressor(penalty=None).fit(X, rest + 7.3)
+    assert flat.intercept_ == 0.1 and not flat.coef_.any()
+    np.testing.assert_allclose(orthogonal.coef_, 0.0, atol=1e-12)
