@@ -70,6 +70,8 @@ class MixedInput:
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         columns: list[Column] | np.ndarray
+        if type(X) is np.ndarray and X.dtype.kind in "iu":
+            X = X.astype(np.float64)
         if self._takes_as_it_is(X, reset=reset):  # type: ignore[attr-defined]
             columns = X
         else:
