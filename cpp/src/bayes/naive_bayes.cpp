@@ -93,13 +93,35 @@ ASSAY_DISPATCH_DOUBLES(void, gaussian_block, gaussian_block_body,
                 const SideBySide& beside, double* buffer, double* sums),
                (x, chosen, first, rows, m, beside, buffer, sums))
 
-// Everything but the Gaussian columns, for one row.
-void add_discrete(const double* row, const NaiveBayesModel& m, index_t categories, double* score, index_t stride) {
-    for (index_t k = 0; k < m.n_proportional; ++k) {
-        const double v = row[m.proportional[k]];
-        if (v != v) continue;
-        for (index_t c = 0; c < m.classes; ++c) score[c * stride] += m.slope[c * m.n_proportional + k] * v;
+// Counts of up to 16 rows: sums[c * 16 + r] += slope x over the columns of the multinomial; a missing cell adds nothing.
+ASSAY_INLINE void counts_block_body(Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows,
+                                    const NaiveBayesModel& m, double* __restrict buffer, double* __restrict sums) {
+    for (index_t begin = 0; begin < m.n_proportional; begin += column_block) {
+        const index_t width = std::min(column_block, m.n_proportional - begin);
+        for (index_t r = 0; r < rows; ++r) {
+            const double* row = x.row(chosen.row(first + r));
+            for (index_t j = 0; j < width; ++j) {
+                const double v = row[m.proportional[begin + j]];
+                buffer[j * lanes + r] = v == v ? v : 0.0;
+            }
+        }
+        for (index_t c = 0; c < m.classes; ++c) {
+            const double* slope = m.slope + c * m.n_proportional + begin;
+            double total[lanes];
+            for (index_t r = 0; r < lanes; ++r) total[r] = sums[c * lanes + r];
+            for (index_t j = 0; j < width; ++j)
+                for (index_t r = 0; r < lanes; ++r) total[r] += slope[j] * buffer[j * lanes + r];
+            for (index_t r = 0; r < lanes; ++r) sums[c * lanes + r] = total[r];
+        }
     }
+}
+ASSAY_DISPATCH(void, counts_block, counts_block_body,
+               (Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows, const NaiveBayesModel& m,
+                double* buffer, double* sums),
+               (x, chosen, first, rows, m, buffer, sums))
+
+// The columns with a table of codes, for one row.
+void add_tabled(const double* row, const NaiveBayesModel& m, index_t categories, double* score, index_t stride) {
     index_t offset = 0;
     for (index_t k = 0; k < m.n_tabled; ++k) {
         const double v = row[m.tabled[k]];
@@ -143,7 +165,6 @@ void score_rows(Matrix<const double> x, const RowSelection& chosen, const NaiveB
         for (index_t j = 0; j < m.n_gaussian; ++j) total += m.constant[c * m.n_gaussian + j];
         start[static_cast<std::size_t>(c)] = total;
     }
-    const bool discrete = m.n_proportional + m.n_tabled > 0;
     const SideBySide beside = side_by_side(m);
     parallel_chunks(chosen.count, grain, threads, [&](index_t, index_t begin, index_t end) {
         std::vector<double> buffer(static_cast<std::size_t>(column_block * lanes), 0.0);
@@ -157,8 +178,11 @@ void score_rows(Matrix<const double> x, const RowSelection& chosen, const NaiveB
                 const double* row = x.row(chosen.row(first + r));
                 double* score = sums.data() + r;
                 if (std::isnan(score[0]) && misses_a_cell(row, m)) add_present(row, m, score, lanes);
-                if (discrete) add_discrete(row, m, categories, score, lanes);
             }
+            if (m.n_proportional > 0) counts_block(x, chosen, first, rows, m, buffer.data(), sums.data());
+            if (m.n_tabled > 0)
+                for (index_t r = 0; r < rows; ++r)
+                    add_tabled(x.row(chosen.row(first + r)), m, categories, sums.data() + r, lanes);
             finish(first, rows, sums.data());
         }
     });

@@ -126,6 +126,8 @@ class AroundLearners(Estimator):
 
     def _table(self, X: Any, *, reset: bool) -> Any:
         """Frames as they came, anything else as an array the learners can use."""
+        if self._takes_as_it_is(X, reset=reset):
+            return X
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X

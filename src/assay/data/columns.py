@@ -70,6 +70,8 @@ class MixedInput:
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         columns: list[Column] | np.ndarray
+        if type(X) is np.ndarray and X.dtype.kind in "iu":
+            X = X.astype(np.float64)
         if self._takes_as_it_is(X, reset=reset):  # type: ignore[attr-defined]
             columns = X
         else:
@@ -393,9 +395,14 @@ def number_codes(column: np.ndarray, categories: np.ndarray) -> np.ndarray:
     if categories.shape[0] == 0:
         return np.where(np.isnan(column), np.nan, UNSEEN)
     first, count = np.floor(categories[0]), categories.shape[0]
-    if np.array_equal(categories, first + np.arange(count)):  # whole numbers without a gap: no search
+    if categories[-1] - first == count - 1 and (categories == np.floor(categories)).all():
+        # Whole numbers without a gap: no search.
         place = column - first
-        known = (column == np.floor(column)) & (place >= 0.0) & (place < count)
+        known = column == np.floor(column)
+        known &= place >= 0.0
+        known &= place < count
+        if known.all():
+            return place
     else:
         place = np.minimum(np.searchsorted(categories, column), count - 1).astype(np.float64)
         known = categories[place.astype(np.intp)] == column

@@ -106,13 +106,14 @@ class _OfProducts(Kernel):
     """A kernel that is a function of the inner product."""
 
     def _shape(self, products: np.ndarray) -> np.ndarray:
+        """The function of each product, in their place."""
         raise NotImplementedError  # pragma: no cover
 
     def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """The function of all inner products."""
-        products = X @ Y.T
-        # BLAS may round x'y and y'x differently.
-        return self._shape((products + products.T) / 2 if X is Y else products)
+        """The function of all inner products; symmetric to the last bit if X is Y."""
+        # Of one table in one piece NumPy makes one triangle, and the other is its mirror.
+        whole = np.ascontiguousarray(X)
+        return self._shape(whole @ (whole if X is Y else Y).T)
 
     def diagonal(self, X: Any) -> np.ndarray:
         """k(x, x) for every row."""
@@ -137,7 +138,9 @@ class Polynomial(_OfProducts):
     coef0: float = 1.0
 
     def _shape(self, products: np.ndarray) -> np.ndarray:
-        return (self.gamma * products + self.coef0) ** self.degree
+        products *= self.gamma
+        products += self.coef0
+        return _whole_power(products, self.degree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +151,9 @@ class Sigmoid(_OfProducts):
     coef0: float = 0.0
 
     def _shape(self, products: np.ndarray) -> np.ndarray:
-        return np.tanh(self.gamma * products + self.coef0)
+        products *= self.gamma
+        products += self.coef0
+        return np.tanh(products, out=products)
 
 
 class _OfDistances(Kernel):
@@ -313,6 +318,21 @@ def check_gram(who: str, gram: np.ndarray, tolerance: float = 1e-10) -> None:
             f"its smallest eigenvalue is {values[0]:.6g} (the largest is {values[-1]:.6g})",
             "choose another kernel or other parameters",
         )
+
+
+def _whole_power(values: np.ndarray, degree: int) -> np.ndarray:
+    """Powers in the place of the values, by products: pow of single numbers takes ten times as long."""
+    if degree % 1 != 0 or degree < 1:
+        return np.power(values, degree, out=values)
+    power, left = values, int(degree) - 1
+    square = values.copy() if left > 1 else values
+    while left:
+        if left % 2:
+            power *= square
+        left //= 2
+        if left:
+            square *= square
+    return power
 
 
 def _matrix(kernel: Kernel, X: Any) -> np.ndarray:

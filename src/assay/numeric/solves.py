@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from .. import _kernels
 from ..base.threads import one_blas_thread
@@ -184,8 +184,13 @@ def inverse_triangles(factors: np.ndarray) -> np.ndarray:
     array([[[ 0.5,  0. ],
             [-0.5,  1. ]]])
     """
-    identity = np.eye(factors.shape[-1])
-    return np.stack([solve_triangular(factor, identity, lower=True) for factor in factors])
+    identity, inverses = np.eye(factors.shape[-1]), np.empty(factors.shape)
+    for k, factor in enumerate(factors):
+        # The transpose of a C-ordered matrix is what LAPACK takes without a copy.
+        inverses[k], singular = lapack.dtrtrs(factor.T, identity, lower=0, trans=1)
+        if singular:
+            raise np.linalg.LinAlgError(f"a diagonal cell of triangle {k} is zero")
+    return inverses
 
 
 def mapped_covariance(change: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

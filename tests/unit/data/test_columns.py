@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay.base import Classifier, DataError, ParameterError, categorical_features_param
 from assay.data import UNSEEN, MixedInput, fit_columns, read_columns
 from assay.data.columns import number_codes
+from assay.models.bayes import NaiveBayes
 
 COLUMNS = {"size": [1.5, 2.5, None], "colour": ["red", None, "blue"], "new": [True, False, True]}
 CODES = np.array([[1.5, 1.0, 1.0], [2.5, np.nan, 0.0], [np.nan, 0.0, 1.0]])
@@ -166,3 +167,15 @@ def test_places_among_whole_numbers_are_those_of_a_search(categories):
     cells = np.array([*categories, *beside, -0.0, 0.3, 1e300, np.inf, -np.inf, np.nan, 2.0**53 + 2])
     wanted = [np.nan if np.isnan(c) else categories.index(c) if c in categories else UNSEEN for c in cells]
     np.testing.assert_array_equal(number_codes(cells, np.array(categories)), wanted)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int32])
+def test_whole_numbers_are_read_as_the_same_floats(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (40, 3)).astype(kind), rng.integers(0, 2, 40)
+    read = [NaiveBayes(distributions="categorical").fit(table, y) for table in (X, X.astype(np.float64))]
+    for one, other in zip(read[0].category_log_prob_, read[1].category_log_prob_, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(read[0].predict_proba(X), read[1].predict_proba(X.astype(np.float64)))
+    with pytest.raises(ValueError, match="3 features"):
+        read[0].predict(X[:, :2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.numeric.solves import cholesky, lifted_solve, ridge_coefficients, ridge_of_products
+from assay.numeric.solves import cholesky, inverse_triangles, lifted_solve, ridge_coefficients, ridge_of_products
 
 
 @pytest.mark.parametrize("shape", [(30, 4), (4, 30), (5, 5)])
@@ -61,3 +61,14 @@ def test_a_matrix_with_a_cell_that_is_no_number_has_no_factor(cell):
         gram = 4.0 * np.eye(3)
         gram[row, column] = gram[column, row] = cell
         assert cholesky(gram) is None
+
+
+def test_inverses_of_triangles_multiply_to_one_and_a_singular_one_is_refused():
+    rng = np.random.default_rng(0)
+    triangles = np.tril(rng.normal(size=(4, 6, 6))) + 3.0 * np.eye(6)
+    np.testing.assert_allclose(
+        inverse_triangles(triangles) @ triangles, np.broadcast_to(np.eye(6), (4, 6, 6)), atol=1e-13
+    )
+    triangles[2, 5, 5] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match="triangle 2"):
+        inverse_triangles(triangles)

@@ -407,7 +407,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
         values = self._read(X, reset=False)
         if issparse(values):
             joint = sparse_scores(self, values)
-            return (joint, log_softmax(joint, axis=1), softmax(joint, axis=1))[wanted]
+            return joint if wanted == 0 else (log_softmax if wanted == 1 else softmax)(joint, axis=1)
         return _kernels.naive_bayes_scores(values, self._arrays(), wanted, thread_count(self.n_jobs))
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
@@ -425,10 +425,12 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     def predict(self, X: Any) -> np.ndarray:
         """The class of least expected cost of each row (the most probable one without `costs`); the first in
         `classes_` wins a tie."""
-        if self.costs is not None or issparse(X):
+        if self.costs is not None:
             return super().predict(X)
         check_is_fitted(self)
         values = self._read(X, reset=False)
+        if issparse(values):
+            return self.classes_[sparse_scores(self, values).argmax(axis=1)]
         return self.classes_[_kernels.naive_bayes_labels(values, self._arrays(), thread_count(self.n_jobs))]
 
     def contributions(self, X: Any) -> np.ndarray:

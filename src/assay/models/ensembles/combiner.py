@@ -348,8 +348,9 @@ def positive(sample_weight: Any) -> np.ndarray | None:
 def take_columns(X: Any, columns: np.ndarray) -> Any:
     """Some columns of an array, sparse matrix or frame.
 
-    >>> take_columns(np.array([[1, 2, 3]]), np.array([2, 0]))
-    array([[3, 1]])
+    >>> taken = take_columns(np.array([[1, 2, 3], [4, 5, 6]]), np.array([2, 0]))
+    >>> taken.tolist(), taken.flags.c_contiguous
+    ([[3, 1], [6, 4]], True)
     """
     if hasattr(X, "iloc"):
         return X.iloc[:, columns]
@@ -357,4 +358,5 @@ def take_columns(X: Any, columns: np.ndarray) -> Any:
         return X.select(columns.tolist())
     if hasattr(X, "columns"):
         return X[[X.columns[j] for j in columns.tolist()]]
-    return X[:, columns]
+    # C-ordered, which an index gives only of rows: learners take such an array as it is.
+    return np.take(X, columns, axis=1) if isinstance(X, np.ndarray) else X[:, columns]

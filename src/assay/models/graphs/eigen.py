@@ -11,12 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
 from ... import _kernels
 from ...base import Stream
 
 DENSE = 400
-"""Up to so many rows all eigenpairs are computed."""
+"""Up to so many rows the eigenpairs come from the whole matrix."""
+FULL = 3000
+"""The same where most cells are not zero."""
 
 
 def largest_eigenpairs(
@@ -39,9 +42,11 @@ def largest_eigenpairs(
     """
     n = matrix.shape[0]
     width = -(-(k + 4) // 8) * 8  # the kernel takes eight columns at a time
-    if n <= DENSE or width >= n:
-        values, vectors = np.linalg.eigh(matrix.toarray())
-        return values[::-1][:k].copy(), _signed(vectors[:, ::-1][:, :k])
+    if n <= DENSE or width >= n or (n <= FULL and 2 * matrix.nnz >= n * n):
+        # The transpose is what LAPACK works on in its place.
+        whole = matrix.toarray().T
+        values, vectors = eigh(whole, subset_by_index=(n - k, n - 1), overwrite_a=True, check_finite=False)
+        return values[::-1].copy(), _signed(vectors[:, ::-1])
     arrays = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
     block = np.linalg.qr(Stream.of(0).generator().normal(size=(n, width)))[0]
     values, block = _rotate(matrix, block)

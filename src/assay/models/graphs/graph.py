@@ -109,13 +109,30 @@ class Graph:
         (2, 1)
         """
         table = np.ascontiguousarray(np.asarray(rows, dtype=np.float64))
+        if kind == "similarity":
+            return cls._complete(table, gamma, weighted, thread_count(n_jobs))
         pairs, distances = _pairs(table, kind, n_neighbors, radius, threshold, gamma, relax, thread_count(n_jobs))
-        if not weighted:
-            return cls.from_edges(pairs, np.ones(len(pairs)), len(table))
-        middle = float(np.median(distances)) if len(distances) else 1.0
-        factor = gamma if gamma is not None else 0.5 / (middle**2 if middle > 0 else 1.0)
-        # A weight of zero would be no edge.
-        return cls.from_edges(pairs, np.maximum(np.exp(-factor * distances**2), 1e-300), len(table))
+        weights = _weights(distances, gamma) if weighted else np.ones(len(pairs))
+        return cls.from_edges(pairs, weights, len(table))
+
+    @classmethod
+    def _complete(cls, rows: np.ndarray, gamma: float | None, weighted: bool, threads: int) -> Graph:
+        """Every pair of rows: as each node has all the others, nothing is sorted."""
+        n = rows.shape[0]
+        nodes = np.arange(n, dtype=np.int32)
+        others = np.empty((n, max(n - 1, 0)), dtype=np.int32)
+        # Row i without its own place: below the diagonal the numbers as they are, from there on the next ones.
+        others[:] = nodes[:-1]
+        others += others >= nodes[:, None]
+        if weighted:
+            square = _kernels.distance_square(rows, get("euclidean").code, 2.0, False, threads)
+            if gamma is None:
+                gamma = _fitting_gamma(square[np.triu_indices(n, 1)])
+            weights = _weights(square.ravel()[1:].reshape(n - 1, n + 1)[:, :-1].reshape(-1), gamma)
+        else:
+            weights = np.ones(others.size)
+        start = np.arange(n + 1) * (n - 1)
+        return cls(_checked(csr_matrix((weights, others.ravel(), start), shape=(n, n)), cls.__name__, symmetric=True))
 
     # -- sizes and matrices ------------------------------------------------------------------------------------
     @property
@@ -318,13 +335,11 @@ def _pairs(
         start, found, away = NeighbourIndex(rows, get("euclidean"), threads=threads).within(rows, reach, threads)
         pairs = np.column_stack([np.repeat(np.arange(n), np.diff(start)), found])
         return _once(pairs, away, n)
-    if kind not in ("similarity", "threshold", "mst", "relaxed-mst"):
+    if kind not in ("threshold", "mst", "relaxed-mst"):
         rule = "must be 'similarity', 'threshold', 'ball', 'knn', 'mst' or 'relaxed-mst'"
         raise ParameterError("Graph.of_rows", "parameter 'kind'", rule, f"got {kind!r}")
     square = _kernels.distance_square(rows, get("euclidean").code, 2.0, False, threads)
     a, b = np.triu_indices(n, 1)
-    if kind == "similarity":
-        return np.column_stack([a, b]), square[a, b]
     if kind == "threshold":
         middle = float(np.median(square[a, b])) or 1.0
         kept = np.exp(-0.5 * (square[a, b] / middle) ** 2) >= threshold
@@ -336,6 +351,18 @@ def _pairs(
     else:
         kept = _tree_mask(square)[a, b]
     return np.column_stack([a, b])[kept], square[a, b][kept]
+
+
+def _fitting_gamma(distances: np.ndarray) -> float:
+    """One over twice the squared median."""
+    middle = float(np.median(distances)) if len(distances) else 1.0
+    return 0.5 / (middle**2 if middle > 0 else 1.0)
+
+
+def _weights(distances: np.ndarray, gamma: float | None) -> np.ndarray:
+    """exp(-gamma d^2); a weight of zero would be no edge."""
+    factor = _fitting_gamma(distances) if gamma is None else gamma
+    return np.maximum(np.exp(-factor * distances**2), 1e-300)
 
 
 def _once(pairs: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import diags
 
 from ...base import Cost, DataError, Integer, param, random_state_param, thread_count
 from ...base.columns import renumber_by_first
@@ -64,9 +63,11 @@ class Spectral(GraphClusterer):
                 "ask for fewer clusters",
             )
         degrees = graph.degrees
-        scale = diags(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
+        scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
         with one_blas_thread():
-            normalised = (scale @ graph.adjacency @ scale).tocsr()
+            normalised = graph.adjacency.copy()
+            normalised.data *= np.repeat(scale, np.diff(normalised.indptr))
+            normalised.data *= scale[normalised.indices]
             self.eigenvalues_, vectors = largest_eigenpairs(
                 normalised, self.n_clusters, -1.0, 1.0, threads=thread_count(self.n_jobs)
             )

@@ -16,18 +16,20 @@ from ...base.folds import Transforms
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
+from ..linear.on_demand import Inferring, OnDemand
 from .kernel_choice import KernelMethod
 from .ridge_folds import Decomposition, RidgeFit, eigen_fits, ridge_fits
 from .training import kept_places
 
 
-class KernelRidge(KernelMethod, Regressor):
+class KernelRidge(Inferring, KernelMethod, Regressor):
     """Least squares with a squared penalty in the space of a kernel, in closed form for every penalty at once.
 
     Minimises sum of weight times (y - w'phi(x) - b)^2 + alpha |w|^2; with the linear kernel it is ridge regression. One
     eigendecomposition of the centred kernel matrix gives the fits of all penalties and their leave-one-out errors, a
-    Cholesky factor those of a single one; of a list of penalties the one with the smallest error is taken. A row of
-    weight v counts as v rows, of which one is left out.
+    Cholesky factor those of a single one, whose leave-one-out errors are worked out when they are first asked for; of
+    a list of penalties the one with the smallest error is taken. A row of weight v counts as v rows, of which one is
+    left out.
 
     Attributes
     ----------
@@ -67,12 +69,14 @@ class KernelRidge(KernelMethod, Regressor):
         if self._precomputed and kept.shape[0] < rows.shape[1] and rows.shape[0] == kept.shape[0]:
             rows = np.ascontiguousarray(rows[:, kept])
         share = np.ones(rows.shape[0]) if weights is None else weights
-        targets = target.reshape(rows.shape[0], -1)
+        targets, ask_later = target.reshape(rows.shape[0], -1), False
+        self._forget()
         with one_blas_thread():
             kernel = self._learn_kernel(rows, share)
             if self._of_folds is None:
                 gram, _ = self._source(kernel, rows, exact=True).of(None)
-                fits = ridge_fits(kernel, gram, targets, share, alphas, bool(self.fit_intercept))
+                fits = ridge_fits(kernel, gram, targets, share, alphas, bool(self.fit_intercept), leverages=False)
+                ask_later = fits is not None and fits[0].leverage is None
                 if fits is None:
                     gram, _ = self._source(kernel, rows, exact=True).of(None)
                     fits = eigen_fits(gram, targets, share, alphas, bool(self.fit_intercept))
@@ -80,30 +84,54 @@ class KernelRidge(KernelMethod, Regressor):
                 shared, place = self._of_folds
                 fits = shared.fits(self, place[kept], targets, share, alphas)
         several = target.ndim == 2
-        coef, said, constant = self._choose(fits, targets, share, alphas)
-        self.dual_coef_, self.loo_predictions_ = (coef, said) if several else (coef[:, 0], said[:, 0])
-        self.intercept_ = constant if several else float(constant[0])
+        self.alphas_, self.alpha_, found = alphas, float(alphas[0]), fits[0]
+        if ask_later:
+            self._unasked = kernel, target.copy(), share.copy(), bool(self.fit_intercept)
+        else:
+            found = self._choose(fits, target, share)
+        self.dual_coef_ = found.coef if several else found.coef[:, 0]
+        self.intercept_ = found.constant if several else float(found.constant[0])
         self._rows_ = np.empty((0, 0)) if self._precomputed else rows.copy()
         self._places_ = kept
         return self
 
-    def _choose(
-        self, fits: list[RidgeFit], targets: np.ndarray, share: np.ndarray, alphas: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
-        """Coefficients, leave-one-out predictions and constants of the penalty with the smallest error."""
-        self.alphas_, self.loo_mse_ = alphas, np.empty(alphas.shape[0])
-        coef, said, constant = fits[0].coef, targets, fits[0].constant
-        for k, (alpha, found) in enumerate(zip(alphas, fits, strict=True)):
+    loo_mse_, loo_predictions_, effective_parameters_ = OnDemand(), OnDemand(), OnDemand()
+
+    def _infer(self) -> None:
+        """The leave-one-out errors of a single penalty, from the factor once more: a model for predictions alone does
+        without the third of the work, and without keeping a matrix."""
+        unasked = vars(self).get("_unasked")
+        if unasked is None:
+            return
+        kernel, target, share, intercept = unasked
+        targets = target.reshape(share.shape[0], -1)
+        with one_blas_thread():
+            gram, _ = self._source(kernel, self._rows_, exact=True).of(None)
+            fits = ridge_fits(kernel, gram, targets, share, self.alphas_, intercept)
+        assert fits is not None
+        self._choose(fits, target, share)
+        self.__dict__.pop("_unasked", None)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("_unasked", None)
+
+    def _choose(self, fits: list[RidgeFit], target: np.ndarray, share: np.ndarray) -> RidgeFit:
+        """The fit of the penalty with the smallest leave-one-out error; the errors are kept."""
+        best, targets, errors = fits[0], target.reshape(share.shape[0], -1), np.empty(len(fits))
+        for k, (alpha, found) in enumerate(zip(self.alphas_, fits, strict=True)):
+            assert found.leverage is not None
             residual = alpha * found.coef / share[:, None]
             # The share of a row in its own fit; one of `share` equal rows is left out.
             own = (found.leverage / share)[:, None]
             left_out = residual / np.maximum(1.0 - own, np.finfo(float).tiny)
-            self.loo_mse_[k] = float(np.average((left_out**2).mean(axis=1), weights=share))
-            if k == 0 or self.loo_mse_[k] < self.loo_mse_[:k].min():
-                self.alpha_, said = float(alpha), targets - left_out
-                coef, constant = found.coef, found.constant
+            errors[k] = float(np.average((left_out**2).mean(axis=1), weights=share))
+            if k == 0 or errors[k] < errors[:k].min():
+                best, self.alpha_ = found, float(alpha)
+                self.loo_predictions_ = (targets - left_out).reshape(target.shape)
                 self.effective_parameters_ = float(found.leverage.sum())
-        return coef, said, constant
+        self.loo_mse_ = errors
+        return best
 
     def fit_folds(
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None

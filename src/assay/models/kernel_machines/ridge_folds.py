@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from ...base.errors import DataError
-from ...numeric.kernels import Gaussian, Kernel, Laplacian, Linear, Mahalanobis
+from ...numeric.kernels import Gaussian, Kernel, Laplacian, Linear, Mahalanobis, Polynomial
 from ...numeric.solves import cholesky as cholesky_factor
 
 # Condition up to which a Schur complement keeps the digits of a fit of its own.
@@ -28,28 +28,39 @@ _NEGATIVE = 1e-7
 
 @dataclass(frozen=True)
 class RidgeFit:
-    """One penalty: coefficients (n, outputs), constants, the diagonal of the hat matrix."""
+    """One penalty: coefficients (n, outputs), constants, the diagonal of the hat matrix (None: not asked for)."""
 
     coef: np.ndarray
     constant: np.ndarray
-    leverage: np.ndarray
+    leverage: np.ndarray | None
 
 
 def ridge_fits(
-    kernel: Kernel, gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alphas: np.ndarray, fit_intercept: bool
+    kernel: Kernel,
+    gram: np.ndarray,
+    targets: np.ndarray,
+    share: np.ndarray,
+    alphas: np.ndarray,
+    fit_intercept: bool,
+    leverages: bool = True,
 ) -> list[RidgeFit] | None:
-    """The fits of all penalties to some rows with weights. That of a single one is made in the place of the matrix;
-    where it would cost digits there is none, and the matrix is lost: `eigen_fits` then takes it anew.
+    """The fits of all penalties to some rows with weights. That of a single one is made in the place of the matrix, and
+    without `leverages` if they are not wanted, which are half of its work; where it would cost digits there is none,
+    and the matrix is lost: `eigen_fits` then takes it anew.
 
     >>> targets = np.array([[1.0], [3.0]])
     >>> (found,) = ridge_fits(Linear(), np.eye(2), targets, np.ones(2), np.array([1.0]), fit_intercept=True)
     >>> found.coef.ravel(), found.constant, found.leverage
     (array([-0.5,  0.5]), array([2.]), array([0.75, 0.75]))
     """
-    # Of other kernels a decomposition tells whether they have a negative eigenvalue.
-    if alphas.shape[0] > 1 or not isinstance(kernel, (Gaussian, Laplacian, Linear, Mahalanobis)):
+    # Of other kernels a decomposition tells whether they have a negative eigenvalue. Products and sums of kernels are
+    # kernels, and so are powers of a linear one with a constant that is not negative.
+    sound = isinstance(kernel, (Gaussian, Laplacian, Linear, Mahalanobis)) or (
+        isinstance(kernel, Polynomial) and kernel.gamma >= 0.0 and kernel.coef0 >= 0.0 and kernel.degree % 1 == 0
+    )
+    if alphas.shape[0] > 1 or not sound:
         return eigen_fits(gram, targets, share, alphas, fit_intercept)
-    only = _by_cholesky(gram, targets, share, float(alphas[0]), fit_intercept)
+    only = _by_cholesky(gram, targets, share, float(alphas[0]), fit_intercept, leverages)
     return None if only is None else [only]
 
 
@@ -62,7 +73,7 @@ def eigen_fits(
 
 
 def _by_cholesky(
-    gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alpha: float, fit_intercept: bool
+    gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alpha: float, fit_intercept: bool, leverages: bool
 ) -> RidgeFit | None:
     """The fit of one penalty by a factor of A, which takes the place of the matrix; None if that would cost digits."""
     np.einsum("ii->i", gram)[:] += alpha / share
@@ -71,11 +82,14 @@ def _by_cholesky(
         return None
     coef, constant = factor.solve(targets), np.zeros(targets.shape[1])
     ones = factor.solve(np.ones((share.shape[0], 1)))[:, 0] if fit_intercept else np.empty(0)
-    own = factor.turned_to_inverse_diagonal()
+    mass = float(ones.sum())
     if fit_intercept:
-        mass = float(ones.sum())
         constant = coef.sum(axis=0) / mass
         coef = coef - ones[:, None] * constant
+    if not leverages:
+        return RidgeFit(coef, constant, None)
+    own = factor.turned_to_inverse_diagonal()
+    if fit_intercept:
         own -= ones**2 / mass
     return RidgeFit(coef, constant, 1.0 - alpha * own / share)
 
@@ -164,5 +178,6 @@ class Decomposition:
             edge = self.mass[left_out] - columns.T @ self.middle
             constant = constant - solve_triangular(half, edge, lower=True, check_finite=False) @ moved
         share = self.share[rest]
+        assert whole.leverage is not None
         own = (1.0 - whole.leverage[rest]) * share / alpha - (beside[:, rest] ** 2).sum(axis=0)
         return RidgeFit(coef, constant, 1.0 - alpha * own / share)

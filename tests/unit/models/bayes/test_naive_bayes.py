@@ -375,3 +375,28 @@ def test_a_row_is_explained_by_parts_that_sum_to_its_log_odds():
     assert view.grid().rows[0][0] == "prior"
     with pytest.raises(DataError, match="must be a table of one row"):
         model.explain_row(X[:2])
+
+
+@pytest.mark.parametrize("n_rows", [5, 16, 37])
+def test_counts_of_a_multinomial_are_scored_among_other_columns(n_rows):
+    """More columns than are gathered at a time, rows that fill no block, missing cells, tables behind them."""
+    rng = np.random.default_rng(n_rows)
+    X = np.column_stack([rng.poisson(2.0, (60, 70)), rng.normal(size=60), rng.integers(0, 3, 60)]).astype(float)
+    kinds = {**dict.fromkeys(range(70), "multinomial"), 71: "categorical"}
+    model = NaiveBayes(distributions=kinds).fit(X, rng.integers(0, 3, 60))
+    new = X[:n_rows].copy()
+    new[1, 3] = new[4, [0, 69, 70, 71]] = np.nan
+    joint = np.log(model.class_prior_) + model.contributions(new).sum(axis=2)
+    np.testing.assert_allclose(model.predict_joint_log_proba(new), joint, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(new), joint.argmax(axis=1))
+
+
+def test_a_sparse_row_goes_to_the_likelier_class_where_probabilities_round_to_one():
+    """As a dense row does: by the joint probabilities, not by their shares."""
+    X = csr_matrix(np.array([[3.0, 1.0], [1.0, 3.0]]))
+    model = NaiveBayes(distributions="multinomial").fit(X, ["a", "b"])
+    rows = np.array([[1e5, 0.0], [0.0, 1e5], [2.0, 2.0]])
+    np.testing.assert_array_equal(model.predict(csr_matrix(rows)), model.predict(rows))
+    for wanted in ("predict_proba", "predict_log_proba", "predict_joint_log_proba"):
+        sparse, dense = getattr(model, wanted)(csr_matrix(rows)), getattr(model, wanted)(rows)
+        np.testing.assert_allclose(sparse, dense, rtol=1e-9, atol=1e-12)

@@ -177,3 +177,20 @@ def test_a_matrix_that_comes_in_is_left_as_it_was():
     before = given.toarray()
     assert Graph.of(given).adjacency.diagonal().sum() == 0.0
     np.testing.assert_array_equal(given.toarray(), before)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("gamma", [None, 0.7])
+def test_all_pairs_are_the_graph_of_its_edges(n, weighted, gamma):
+    X = np.random.default_rng(n).normal(size=(n, 3))
+    X[n // 2] = X[0]
+    first, second = np.triu_indices(n, 1)
+    away = np.sqrt(((X[first] - X[second]) ** 2).sum(axis=1))
+    width = gamma or 0.5 / (np.median(away) ** 2 if n > 2 else 1.0)
+    weights = np.exp(-width * away**2) if weighted else np.ones(len(away))
+    edges = Graph.from_edges(np.column_stack([first, second]), weights, n).adjacency
+    made = Graph.of_rows(X, "similarity", gamma=gamma, weighted=weighted).adjacency
+    np.testing.assert_array_equal(made.indptr, edges.indptr)
+    np.testing.assert_array_equal(made.indices, edges.indices)
+    np.testing.assert_allclose(made.data, edges.data, rtol=1e-12)

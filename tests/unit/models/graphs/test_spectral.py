@@ -47,6 +47,22 @@ def test_filtered_eigenpairs_are_those_of_lanczos():
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-10)
 
 
+def test_eigenpairs_of_a_full_matrix_are_exact_and_hold_all_of_an_eigenvalue():
+    """Three blocks apart from each other, of more rows than the filter begins with: 1 comes three times."""
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(place, 1.0, (150, 2)) for place in (0.0, 1e3, 2e3)])
+    graph = Graph.of_rows(X, "similarity", gamma=0.5)
+    assert 2 * graph.adjacency.nnz > 450**2
+    model = Spectral(3, affinity="rbf", gamma=0.5, random_state=0).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, 1.0, rtol=1e-12)
+    assert model.labels_.tolist() == [0] * 150 + [1] * 150 + [2] * 150
+    scale = diags(1 / np.sqrt(graph.degrees))
+    matrix = (scale @ graph.adjacency @ scale).tocsr()
+    values, vectors = largest_eigenpairs(matrix, 5, -1.0, 1.0)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix.toarray())[::-1][:5], atol=1e-13)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-13)
+
+
 def test_components_are_clusters_and_all_pairs_are_announced():
     graph = Graph.from_edges([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
     labels = Spectral(2, affinity="precomputed", random_state=0).fit(graph.adjacency).labels_

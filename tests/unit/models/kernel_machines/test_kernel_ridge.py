@@ -173,3 +173,39 @@ def test_large_cells_far_from_zero_keep_ridge_regression():
     y = 1e-5 * X[:, 0] + rng.normal(size=80)
     kernel, plain = KernelRidge(kernel="linear", alpha=1.0).fit(X, y), Ridge(alpha=1.0).fit(X, y)
     np.testing.assert_allclose(kernel.predict(X), plain.predict(X), rtol=1e-3)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_errors_of_a_single_penalty_are_worked_out_when_asked_for(intercept):
+    """Those of the rows and the settings of the fit, once; a package has them, and a second fit forgets them."""
+    X, y = waves(60)
+    weights = np.random.default_rng(2).integers(1, 4, 60) * 1.0
+    given, target = X.copy(), y.copy()
+    model = KernelRidge(alpha=0.3, fit_intercept=intercept).fit(given, target, weights)
+    given[:], target[:] = 0.0, 0.0
+    model.set_params(fit_intercept=not intercept, kernel="linear")
+    assert "loo_mse_" not in vars(model) and "_unasked" in vars(model)
+    other = KernelRidge(alpha=[0.3, 1e6], fit_intercept=intercept).fit(X, y, weights)
+    assert model.effective_parameters_ == pytest.approx(other.effective_parameters_, rel=1e-8)
+    np.testing.assert_allclose(model.loo_predictions_, other.loo_predictions_, rtol=1e-8)
+    assert "loo_mse_" in vars(model) and "_unasked" not in vars(model)
+    said = model.loo_predictions_
+    model.set_params(fit_intercept=intercept, kernel="gaussian").fit(X, 2.0 * y, weights)
+    assert "loo_mse_" not in vars(model)
+    np.testing.assert_allclose(model.loo_predictions_, 2.0 * said, rtol=1e-8)
+    assert {"loo_mse_", "loo_predictions_", "effective_parameters_"} <= set(model._saved())
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
+def test_a_polynomial_kernel_of_one_penalty_is_factorised(degree, monkeypatch):
+    """With a constant that is not negative it has no negative eigenvalue; another goes by a decomposition."""
+    X, y = waves(80)
+    options = {"kernel": "polynomial", "degree": degree, "gamma": 0.05}
+    several = KernelRidge(alpha=[0.1, 1e6], **options).fit(X, y)
+    made, of = [], ridge_folds.Decomposition.of
+    monkeypatch.setattr(ridge_folds.Decomposition, "of", lambda *given: made.append(1) or of(*given))
+    one = KernelRidge(alpha=0.1, **options).fit(X, y)
+    assert not made and several.alpha_ == 0.1
+    np.testing.assert_allclose(one.predict(X), several.predict(X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(one.loo_predictions_, several.loo_predictions_, rtol=1e-6, atol=1e-8)
+    assert KernelRidge(alpha=0.1, **{**options, "degree": 1, "coef0": -0.1}).fit(X - X.mean(), y) and made == [1]
