@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
+from .cells import is_pandas
 from .columns import column_name
 from .errors import AssayError, CostError, DataError, KindError, plain, sentence
 
@@ -169,7 +170,14 @@ def _sound_pandas(who: str, X: Any) -> Any:
             f"'{name}' comes more than once",
             "give every column its own name",
         )
-    held = [name for name, dtype in X.dtypes.items() if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value")]
+    dtypes = X.dtypes.tolist()
+    if all(isinstance(dtype, np.dtype) for dtype in dtypes):
+        return X
+    held = [
+        name
+        for name, dtype in zip(X.columns, dtypes, strict=True)
+        if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value")
+    ]
     return X.assign(**{name: X[name].sparse.to_dense() for name in held}) if held else X
 
 
@@ -423,7 +431,7 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     learns = name in _LEARNS
 
     def enter(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if len(args) == 1 and not kwargs and _is_sound(args[0]):
+        if len(args) == 1 and not kwargs and (_is_sound(args[0]) or _is_unread(self, args[0])):
             return args, kwargs
         who = type(self).__name__
         args = tuple(_sound(who, k, v) for k, v in zip(given, args)) + args[len(given) :]
@@ -469,6 +477,11 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 def _is_sound(value: Any) -> bool:
     """Whether a value is what most calls give: an array of float64 that needs no further look."""
     return type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim > 0 and value.flags.aligned
+
+
+def _is_unread(model: Any, value: Any) -> bool:
+    """Whether a value is a frame of pandas whose cells the model never looks at."""
+    return not model._reads_cells and is_pandas(value) and value.columns.is_unique
 
 
 def _sound(who: str, name: str, value: Any) -> Any:

@@ -183,6 +183,8 @@ class Polynomial(TableStep):
 
     _way_out = "take a lower degree or fewer columns"
 
+    _floats_stay = True
+
     degree: int = param(2, Integer(1), "Highest degree of a monomial.")
     interaction_only: bool = param(False, Boolean(), "Products of different columns only, no powers.")
     include_bias: bool = param(False, Boolean(), "A column of ones in front.")

@@ -38,6 +38,8 @@ class Discretise(TableStep):
     ['< 44.5', '>= 44.5']
     """
 
+    _floats_stay = True
+
     method: str = param(
         "equal-frequency",
         Choice("equal-width", "equal-frequency", "k-means", "mdl"),

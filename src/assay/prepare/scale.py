@@ -37,6 +37,8 @@ class Scale(TableStep):
     True
     """
 
+    _floats_stay = True
+
     method: str = param(
         "standard",
         Choice("standard", "min-max", "robust"),
@@ -93,8 +95,10 @@ class Scale(TableStep):
     def inverse_transform(self, X: Any) -> Any:
         """The columns as they were before scaling."""
         check_is_fitted(self)
-        if getattr(self, "_of_cells", False) and self._is_matrix(X, reset=False):
-            return X * self.scale_ + self.center_
+        cells = self._matrix_in(X, reset=False) if getattr(self, "_of_cells", False) else None
+        back = None if cells is None else self._matrix_out(cells * self.scale_ + self.center_, X, self.names_in_)
+        if back is not None:
+            return back
         frame = self._open(X, reset=False)
         return self._close(self._with(frame, self._matrix(frame, self.scaled_) * self.scale_ + self.center_), X)
 

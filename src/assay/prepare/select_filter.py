@@ -68,6 +68,8 @@ class SelectFilter(StableSelection, TableStep):
     # A column that has no value of the measure has no score.
     _open_state = ("scores_", "p_values_")
 
+    _floats_stay = True
+
     measure: str = param("mutual-information", Choice(*MEASURES), "The measure, see above.")
     k: int | float | None = param(
         10, Integer(1) | Real(0, 1, "neither") | Nothing(), "Columns to keep at most, as a number or a share of all."
