@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Mapped
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -201,24 +202,31 @@ class Polynomial(TableStep):
         return self.columns is None
 
     def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
-        self._plan(self.names_in_, list(self.names_in_))
+        self._plan(self.names_in_, list(self.names_in_), given=hasattr(self, "feature_names_in_"))
 
     def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
         return self._made(cells)
 
-    def _plan(self, names: list[str], used: list[str]) -> None:
-        """The monomials of the columns in use, and the names of all that comes out."""
+    def _plan(self, names: list[str], used: list[str], *, given: bool = True) -> None:
+        """The monomials of the columns in use, and the names of all that comes out, unless no name was `given`."""
         self.used_ = used
         powers = monomial_powers(len(used), int(self.degree), bool(self.interaction_only))
         self.powers_ = np.vstack([np.zeros((1, len(used)), dtype=np.int64), powers]) if self.include_bias else powers
-        chosen = set(used)
-        passed = [name for name in names if name not in chosen]
-        self.names_out_ = passed + monomial_names(used, self.powers_) + self._extra_names()
+        self.__dict__.pop("names_out_", None)  # those of a fit before
+        if not given and not self._extra_names():
+            return  # x0, x1, ... make no name twice, and names take longer than the rest of the fit
         if len(set(self.names_out_)) != len(self.names_out_):
             twice = next(name for name in self.names_out_ if self.names_out_.count(name) > 1)
             raise DataError(
                 type(self).__name__, f"column '{plain(twice)}'", "would come out twice", way_out="rename a column"
             )
+
+    @cached_property  # type: ignore[misc]
+    def names_out_(self) -> list[str]:  # type: ignore[override]
+        """Names of the columns that come out."""
+        used = set(self.used_)
+        passed = [name for name in self.names_in_ if name not in used]
+        return passed + monomial_names(self.used_, self.powers_) + self._extra_names()
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, dict.fromkeys(self.used_, "number"))
