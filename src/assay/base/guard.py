@@ -232,8 +232,12 @@ def squares_add_up(rows: np.ndarray) -> bool:
 
 
 def is_squared(rows: Any) -> bool:
-    """Whether `squares_add_up` of these rows was seen by the call that is reading them."""
-    return getattr(_squared, "rows", None) is rows
+    """Whether a call that needs squares is reading, and `squares_add_up` of these rows; looks at them once."""
+    if not getattr(_squared, "reading", False):
+        return False
+    if _squared.rows is not rows and squares_add_up(rows):
+        _squared.rows = rows
+    return _squared.rows is rows
 
 
 def require_squares_of_columns(who: str, rows: np.ndarray, names: Any, *, learning: bool) -> None:
@@ -246,7 +250,7 @@ is 2e-200; bring it to another unit or scale it first (`assay.prepare.Scale`).
     """
     if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f" or not rows.size:
         return
-    within = is_squared(rows) or squares_add_up(rows)
+    within = is_squared(rows)
     within = within or (float(rows.min()) >= -LARGEST and float(rows.max()) <= LARGEST)
     if within and (not learning or bool((np.abs(rows[:8]).max(axis=0) >= SMALLEST).all())):
         return
@@ -271,14 +275,14 @@ def squaring(read: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, X: Any, *, reset: bool) -> Any:
         if not self._needs_squares():
             return read(self, X, reset=reset)
-        # What is seen here need not be looked at again on the way.
-        _squared.rows = X if type(X) is np.ndarray and X.size and squares_add_up(X) else None
+        # What `is_squared` sees on the way need not be looked at again.
+        _squared.reading, _squared.rows = True, None
         try:
             rows = read(self, X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             require_squares_of_columns(type(self).__name__, rows, names, learning=reset)
         finally:
-            _squared.rows = None
+            _squared.reading, _squared.rows = False, None
         return rows
 
     call.__assay_guarded__ = True  # type: ignore[attr-defined]

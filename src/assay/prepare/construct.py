@@ -228,6 +228,10 @@ class Polynomial(TableStep):
         passed = [name for name in self.names_in_ if name not in used]
         return passed + monomial_names(self.used_, self.powers_) + self._extra_names()
 
+    def _saved(self) -> dict[str, Any]:
+        names = {"names_out_": self.names_out_} if hasattr(self, "powers_") else {}
+        return {**super()._saved(), **names}
+
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, dict.fromkeys(self.used_, "number"))
         passed = frame.drop(self.used_)
