@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Mapped
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -212,25 +211,25 @@ class Polynomial(TableStep):
         self.used_ = used
         powers = monomial_powers(len(used), int(self.degree), bool(self.interaction_only))
         self.powers_ = np.vstack([np.zeros((1, len(used)), dtype=np.int64), powers]) if self.include_bias else powers
-        self.__dict__.pop("names_out_", None)  # those of a fit before
-        if not given and not self._extra_names():
-            return  # x0, x1, ... make no name twice, and names take longer than the rest of the fit
-        if len(set(self.names_out_)) != len(self.names_out_):
-            twice = next(name for name in self.names_out_ if self.names_out_.count(name) > 1)
+        # x0, x1, ... make no name twice, and the names take longer than the rest of a fit on few rows.
+        self._names = self._all_names() if given or self._extra_names() else None
+        names = self._names or []
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise DataError(
                 type(self).__name__, f"column '{plain(twice)}'", "would come out twice", way_out="rename a column"
             )
 
-    @cached_property  # type: ignore[misc]
-    def names_out_(self) -> list[str]:  # type: ignore[override]
-        """Names of the columns that come out."""
+    def _all_names(self) -> list[str]:
         used = set(self.used_)
         passed = [name for name in self.names_in_ if name not in used]
         return passed + monomial_names(self.used_, self.powers_) + self._extra_names()
 
-    def _saved(self) -> dict[str, Any]:
-        names = {"names_out_": self.names_out_} if hasattr(self, "powers_") else {}
-        return {**super()._saved(), **names}
+    @property  # type: ignore[misc]
+    def names_out_(self) -> list[str]:  # type: ignore[override]
+        """Names of the columns that come out."""
+        names = getattr(self, "_names", None)  # a package of an earlier version has none
+        return self._all_names() if names is None else names
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, dict.fromkeys(self.used_, "number"))

@@ -102,7 +102,7 @@ class Scale(TableStep):
         """The columns as they were before scaling."""
         check_is_fitted(self)
         cells = self._matrix_in(X, reset=False) if getattr(self, "_of_cells", False) else None
-        back = None if cells is None else self._matrix_out(cells * self.scale_ + self.center_, X, self.names_in_)
+        back = None if cells is None else self._matrix_out(cells * self.scale_ + self.center_, X, "names_in_")
         if back is not None:
             return back
         frame = self._open(X, reset=False)

@@ -95,7 +95,7 @@ class TableStep(TransformerMixin, Estimator):
         """Prepare rows by what the training rows said; as many rows come out as went in."""
         check_is_fitted(self)
         cells = self._matrix_in(X, reset=False) if getattr(self, "_of_cells", False) else None
-        made = None if cells is None else self._matrix_out(self._apply_cells(cells), X, self.names_out_)
+        made = None if cells is None else self._matrix_out(self._apply_cells(cells), X, "names_out_")
         if made is not None:
             return made
         return self._close(self._apply(self._open(X, reset=False)), X)
@@ -136,15 +136,18 @@ class TableStep(TransformerMixin, Estimator):
             return None
         return self._plain_cells(X, reset=reset, ensure_all_finite="allow-nan", lists=False, framed=framed)
 
-    def _matrix_out(self, cells: np.ndarray, like: Any, names: list[str]) -> Any:
-        """A matrix as the caller's kind of table; None for a frame with a cell out of range, which `_close` names."""
+    def _matrix_out(self, cells: np.ndarray, like: Any, names: str) -> Any:
+        """A matrix as the caller's kind of table, with the `names` of this attribute in a frame; None for a frame with
+        a cell out of range, which `_close` names."""
         if not is_pandas(like):
             return cells
         if not holds_no(cells, missing=False):
             return None
         import pandas as pd
 
-        return pd.DataFrame(cells, index=like.index, columns=_header(names, like.columns, pd), copy=False)
+        return pd.DataFrame(
+            cells, index=like.index, columns=_header(getattr(self, names), like.columns, pd), copy=False
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
