@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from datetime import date
 from typing import Any
@@ -12,6 +13,67 @@ from scipy.sparse import issparse
 
 from .columns import column_name
 from .errors import AssayError, DataError, plain
+
+_FLOAT64 = np.dtype(np.float64)
+_LISTS = (list, tuple)
+
+
+def is_pandas(X: Any) -> bool:
+    """Whether X is a frame of pandas, which is not imported for the question.
+
+    >>> import pandas as pd
+    >>> is_pandas(pd.DataFrame({"a": [1.0]})), is_pandas(np.ones((2, 3)))
+    (True, False)
+    """
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and type(X) is getattr(pandas, "DataFrame", None)
+
+
+def plain_cells(X: Any, *, lists: bool = True, framed: str = "fiu") -> np.ndarray | None:
+    """X as a C-ordered float64 matrix by one conversion, X itself where it is one; None for what needs a closer look.
+
+    An array of numbers, a list of rows of numbers (with `lists`) and a pandas frame of NumPy's numbers of the kinds
+    `framed` are enough, with some cell; the cells may be missing or infinite.
+
+    >>> plain_cells([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    >>> plain_cells([["1", "2"]]) is plain_cells(np.ones(3)) is None
+    True
+    """
+    cells = X if type(X) is np.ndarray else _numbers_of_rows(X, lists, framed)
+    if cells is None or cells.ndim != 2 or not cells.size:
+        return None
+    if cells.dtype == _FLOAT64 and cells.flags.c_contiguous and cells.flags.aligned:
+        return cells
+    # Of more than eight bytes a number may leave the range of float64.
+    return cells.astype(np.float64, order="C") if cells.dtype.kind in "fiu" and cells.dtype.itemsize <= 8 else None
+
+
+def _numbers_of_rows(X: Any, lists: bool, framed: str) -> np.ndarray | None:
+    """The cells of a frame or list as NumPy holds them together, if no cell is anything but a number."""
+    if type(X) in _LISTS:
+        row = X[0] if lists and X and type(X[0]) in _LISTS else None
+        if not row or type(row[0]) not in (float, int):
+            return None
+        try:
+            return np.asarray(X)
+        except ValueError:  # rows of several lengths
+            return None
+    if not framed or not is_pandas(X):
+        return None
+    numbers = all(isinstance(dtype, np.dtype) and dtype.kind in framed for dtype in X.dtypes.tolist())
+    return X.to_numpy() if numbers else None
+
+
+def holds_no(cells: np.ndarray, *, missing: bool) -> bool:
+    """Whether a matrix has no infinite cell and, with `missing`, none that is missing; one pass mostly proves it.
+
+    >>> holds_no(np.array([[1.0, np.nan]]), missing=True), holds_no(np.array([[1.0, np.nan]]), missing=False)
+    (False, True)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(cells.sum())) or not (missing or np.isinf(cells).any())
 
 
 def require_table(who: str, X: Any) -> None:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from .._lazy import later
 from .batches import BatchedTable, CodedLabels
-from .cells import naming_cells, require_table
+from .cells import holds_no, naming_cells, plain_cells, require_table
 from .columns import renumber
 from .cost import Cost, check_cost
 from .errors import DataError, UsageError, plain
@@ -33,8 +33,6 @@ from .randomness import Stream
 from .trace import Trace
 from .views import View
 
-_FLOAT64 = np.dtype(np.float64)
-
 
 def is_missing(label: Any) -> bool:
     """Whether a label is None, NaN or the missing value of a frame.
@@ -43,24 +41,6 @@ def is_missing(label: Any) -> bool:
     (True, True, False)
     """
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
-
-
-def is_plain_matrix(X: Any, *, finite: bool = True) -> bool:
-    """Whether X is what a learner computes with: a C-ordered float64 matrix of finite numbers, with some cell.
-
-    Without `finite` the cells are not looked at.
-
-    >>> is_plain_matrix(np.ones((2, 3))), is_plain_matrix([[1.0]]), is_plain_matrix(np.array([[np.inf]]))
-    (True, False, False)
-    """
-    if type(X) is not np.ndarray or X.dtype != _FLOAT64 or X.ndim != 2 or not X.size:
-        return False
-    if not (X.flags.c_contiguous and X.flags.aligned):
-        return False
-    if not finite or is_squared(X):
-        return True
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))
 
 
 def check_lengths(who: str, n_rows: int, n_target: int) -> None:
@@ -293,12 +273,13 @@ class Estimator(BaseEstimator):
     # -- data ------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as a C-ordered float64 matrix; remembers or checks the number and names of columns."""
-        if self._takes_as_it_is(X, reset=reset):
-            return X
         return self._numbers_of(X, reset=reset, ensure_all_finite="allow-nan" if self._allow_nan else True)
 
     def _numbers_of(self, X: Any, *, reset: bool, ensure_all_finite: Any) -> np.ndarray:
         """What `_read` gives, with finite cells or not; one sentence names the column that holds no numbers."""
+        cells = self._plain_cells(X, reset=reset, ensure_all_finite=ensure_all_finite)
+        if cells is not None:
+            return cells
         require_table(type(self).__name__, X)
         with naming_cells(self, X):
             return validate_data(
@@ -311,13 +292,34 @@ class Estimator(BaseEstimator):
                 ensure_all_finite=ensure_all_finite,
             )
 
-    def _takes_as_it_is(self, X: Any, *, reset: bool, finite: bool = True) -> bool:
-        """Whether X needs neither conversion nor a look at its columns' names; remembers how many there are."""
-        if hasattr(self, "feature_names_in_") or not is_plain_matrix(X, finite=finite):
+    def _plain_cells(
+        self, X: Any, *, reset: bool, ensure_all_finite: Any = True, lists: bool = True, framed: str = "fiu"
+    ) -> np.ndarray | None:
+        """X as `_numbers_of` gives it where nothing can be wrong with it, for which one conversion and one look at the
+        cells are enough; None where scikit-learn has to look. Remembers or checks the columns."""
+        cells = plain_cells(X, lists=lists, framed=framed)
+        if cells is None or not self._knows_columns(X, cells.shape[1], reset=reset):
+            return None
+        if ensure_all_finite is False or is_squared(cells):
+            return cells
+        return cells if holds_no(cells, missing=ensure_all_finite is True) else None
+
+    def _knows_columns(self, X: Any, width: int, *, reset: bool) -> bool:
+        """Whether the columns of an array, list or pandas frame are as in fit, or with `reset` can be remembered."""
+        fitted = getattr(self, "feature_names_in_", None)
+        if hasattr(X, "columns"):
+            names = X.columns.tolist()
+            if reset:
+                if not all(type(name) is str for name in names):
+                    return False
+                self.feature_names_in_ = np.array(names, dtype=object)
+            elif fitted is None or fitted.tolist() != names:
+                return False
+        elif fitted is not None:
             return False
         if reset:
-            self.n_features_in_ = X.shape[1]
-        return X.shape[1] == getattr(self, "n_features_in_", None)
+            self.n_features_in_ = width
+        return width == getattr(self, "n_features_in_", None)
 
     def _begin_rows(
         self, X: Any, target: np.ndarray, sample_weight: Any

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
+from .cells import is_pandas
 from .columns import column_name
 from .errors import AssayError, CostError, DataError, KindError, plain, sentence
 
@@ -169,7 +170,14 @@ def _sound_pandas(who: str, X: Any) -> Any:
             f"'{name}' comes more than once",
             "give every column its own name",
         )
-    held = [name for name, dtype in X.dtypes.items() if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value")]
+    dtypes = X.dtypes.tolist()
+    if all(isinstance(dtype, np.dtype) for dtype in dtypes):
+        return X
+    held = [
+        name
+        for name, dtype in zip(X.columns, dtypes, strict=True)
+        if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value")
+    ]
     return X.assign(**{name: X[name].sparse.to_dense() for name in held}) if held else X
 
 
@@ -224,8 +232,12 @@ def squares_add_up(rows: np.ndarray) -> bool:
 
 
 def is_squared(rows: Any) -> bool:
-    """Whether `squares_add_up` of these rows was seen by the call that is reading them."""
-    return getattr(_squared, "rows", None) is rows
+    """Whether a call that needs squares is reading, and `squares_add_up` of these rows; looks at them once."""
+    if not getattr(_squared, "reading", False):
+        return False
+    if _squared.rows is not rows and squares_add_up(rows):
+        _squared.rows = rows
+    return _squared.rows is rows
 
 
 def require_squares_of_columns(who: str, rows: np.ndarray, names: Any, *, learning: bool) -> None:
@@ -238,7 +250,7 @@ is 2e-200; bring it to another unit or scale it first (`assay.prepare.Scale`).
     """
     if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f" or not rows.size:
         return
-    within = is_squared(rows) or squares_add_up(rows)
+    within = is_squared(rows)
     within = within or (float(rows.min()) >= -LARGEST and float(rows.max()) <= LARGEST)
     if within and (not learning or bool((np.abs(rows[:8]).max(axis=0) >= SMALLEST).all())):
         return
@@ -263,14 +275,14 @@ def squaring(read: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, X: Any, *, reset: bool) -> Any:
         if not self._needs_squares():
             return read(self, X, reset=reset)
-        # What is seen here need not be looked at again on the way.
-        _squared.rows = X if type(X) is np.ndarray and X.size and squares_add_up(X) else None
+        # What `is_squared` sees on the way need not be looked at again.
+        _squared.reading, _squared.rows = True, None
         try:
             rows = read(self, X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             require_squares_of_columns(type(self).__name__, rows, names, learning=reset)
         finally:
-            _squared.rows = None
+            _squared.reading, _squared.rows = False, None
         return rows
 
     call.__assay_guarded__ = True  # type: ignore[attr-defined]
@@ -423,7 +435,7 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     learns = name in _LEARNS
 
     def enter(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if len(args) == 1 and not kwargs and _is_sound(args[0]):
+        if len(args) == 1 and not kwargs and (_is_sound(args[0]) or _is_unread(self, args[0])):
             return args, kwargs
         who = type(self).__name__
         args = tuple(_sound(who, k, v) for k, v in zip(given, args)) + args[len(given) :]
@@ -469,6 +481,11 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 def _is_sound(value: Any) -> bool:
     """Whether a value is what most calls give: an array of float64 that needs no further look."""
     return type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim > 0 and value.flags.aligned
+
+
+def _is_unread(model: Any, value: Any) -> bool:
+    """Whether a value is a frame of pandas whose cells the model never looks at."""
+    return not model._reads_cells and is_pandas(value) and value.columns.is_unique
 
 
 def _sound(who: str, name: str, value: Any) -> Any:

@@ -69,12 +69,9 @@ class MixedInput:
         return found
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        columns: list[Column] | np.ndarray
-        if type(X) is np.ndarray and X.dtype.kind in "iu":
-            X = X.astype(np.float64)
-        if self._takes_as_it_is(X, reset=reset):  # type: ignore[attr-defined]
-            columns = X
-        else:
+        columns: list[Column] | np.ndarray | None
+        columns = self._plain_cells(X, reset=reset, ensure_all_finite="allow-nan")  # type: ignore[attr-defined]
+        if columns is None:
             if isinstance(X, np.ndarray) and X.ndim != 2:
                 check_array(X, dtype=None, estimator=self)
             try:

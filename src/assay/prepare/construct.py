@@ -183,6 +183,8 @@ class Polynomial(TableStep):
 
     _way_out = "take a lower degree or fewer columns"
 
+    _floats_stay = True
+
     degree: int = param(2, Integer(1), "Highest degree of a monomial.")
     interaction_only: bool = param(False, Boolean(), "Products of different columns only, no powers.")
     include_bias: bool = param(False, Boolean(), "A column of ones in front.")
@@ -199,24 +201,35 @@ class Polynomial(TableStep):
         return self.columns is None
 
     def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
-        self._plan(self.names_in_, list(self.names_in_))
+        self._plan(self.names_in_, list(self.names_in_), given=hasattr(self, "feature_names_in_"))
 
     def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
         return self._made(cells)
 
-    def _plan(self, names: list[str], used: list[str]) -> None:
-        """The monomials of the columns in use, and the names of all that comes out."""
+    def _plan(self, names: list[str], used: list[str], *, given: bool = True) -> None:
+        """The monomials of the columns in use, and the names of all that comes out, unless no name was `given`."""
         self.used_ = used
         powers = monomial_powers(len(used), int(self.degree), bool(self.interaction_only))
         self.powers_ = np.vstack([np.zeros((1, len(used)), dtype=np.int64), powers]) if self.include_bias else powers
-        chosen = set(used)
-        passed = [name for name in names if name not in chosen]
-        self.names_out_ = passed + monomial_names(used, self.powers_) + self._extra_names()
-        if len(set(self.names_out_)) != len(self.names_out_):
-            twice = next(name for name in self.names_out_ if self.names_out_.count(name) > 1)
+        # x0, x1, ... make no name twice, and the names take longer than the rest of a fit on few rows.
+        self._names = self._all_names() if given or self._extra_names() else None
+        names = self._names or []
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise DataError(
                 type(self).__name__, f"column '{plain(twice)}'", "would come out twice", way_out="rename a column"
             )
+
+    def _all_names(self) -> list[str]:
+        used = set(self.used_)
+        passed = [name for name in self.names_in_ if name not in used]
+        return passed + monomial_names(self.used_, self.powers_) + self._extra_names()
+
+    @property  # type: ignore[misc]
+    def names_out_(self) -> list[str]:  # type: ignore[override]
+        """Names of the columns that come out."""
+        names = getattr(self, "_names", None)  # a package of an earlier version has none
+        return self._all_names() if names is None else names
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, dict.fromkeys(self.used_, "number"))

@@ -38,6 +38,8 @@ class Discretise(TableStep):
     ['< 44.5', '>= 44.5']
     """
 
+    _floats_stay = True
+
     method: str = param(
         "equal-frequency",
         Choice("equal-width", "equal-frequency", "k-means", "mdl"),
@@ -73,7 +75,12 @@ class Discretise(TableStep):
                 "Discretise: method 'mdl' requires y to be passed, but the target y is None; give one class per row."
             )
         codes = None if self.method != "mdl" else class_codes(type(self).__name__, y)[1]
-        self.cuts_ = [self._cuts(cells[:, j], codes) for j in range(cells.shape[1])]
+        equal = self.method == "equal-width" and cells.size > 0
+        self.cuts_ = (
+            _equal_widths(cells, self.n_bins)
+            if equal
+            else [self._cuts(cells[:, j], codes) for j in range(cells.shape[1])]
+        )
         self.names_out_ = []
         taken = list(names)
         for name in names:
@@ -91,9 +98,6 @@ class Discretise(TableStep):
             return np.empty(0)
         if codes is not None:
             return mdl_cuts(values, codes[present])
-        if self.method == "equal-width":
-            share = np.arange(1, self.n_bins) / self.n_bins
-            return np.unique(values.min() * (1 - share) + values.max() * share)
         if self.method == "equal-frequency":
             cuts = np.unique(np.quantile(values, np.arange(1, self.n_bins) / self.n_bins))
             return cuts[cuts > values.min()]
@@ -154,6 +158,17 @@ class Discretise(TableStep):
         cells = float(n_rows) * n_features
         bins = float(self.n_bins) * n_features if self.method != "mdl" else 0.0
         return Cost(seconds=2e-7 * cells + 1e-6 * bins + 1e-5, bytes=48.0 * cells + 200.0 * bins)
+
+
+def _equal_widths(cells: np.ndarray, n_bins: int) -> list[np.ndarray]:
+    """The cuts of all columns into intervals of one width; none in a column that does not vary."""
+    low, high = np.fmin.reduce(cells)[:, None], np.fmax.reduce(cells)[:, None]
+    share = np.arange(1, n_bins) / n_bins
+    cuts = low * (1 - share) + high * share
+    varies, rises = (low < high)[:, 0], (cuts[:, 1:] > cuts[:, :-1]).all(axis=1)
+    # A copy, so that no column keeps those of all the others.
+    found = zip(cuts, varies.tolist(), rises.tolist())
+    return [np.empty(0) if not varied else row.copy() if rise else np.unique(row) for row, varied, rise in found]
 
 
 def _labels(cuts: np.ndarray) -> list[str]:

@@ -117,6 +117,8 @@ class ImputeSimple(TableStep):
     ['age', 'plan', 'age missing', 'plan missing']
     """
 
+    _floats_stay = True
+
     strategy: str = param(
         "mean", Choice("mean", "median", "most_frequent", "constant"), "What of a column fills its missing cells."
     )
@@ -354,6 +356,8 @@ class ImputeKNN(TableStep):
 
     labels_: dict[str, list[str]]
     codes_: dict[str, np.ndarray]
+
+    _floats_stay = True
 
     n_neighbors: int = param(5, Integer(1), "How many neighbours a cell is filled from.")
     weights: str = param("uniform", Choice("uniform", "distance"), "Whether near neighbours count more: by 1/distance.")

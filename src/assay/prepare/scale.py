@@ -37,6 +37,8 @@ class Scale(TableStep):
     True
     """
 
+    _floats_stay = True
+
     method: str = param(
         "standard",
         Choice("standard", "min-max", "robust"),
@@ -64,6 +66,11 @@ class Scale(TableStep):
         if cells.shape[1] == 0:
             self.center_, self.scale_ = np.empty(0), np.empty(0)
             return
+        if self.method == "min-max":
+            low, high = (np.nan_to_num(ends) for ends in (np.fmin.reduce(cells), np.fmax.reduce(cells)))
+            exponents = np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]
+            self._keep(np.ldexp(low, -exponents), np.ldexp(high, -exponents) - np.ldexp(low, -exponents), exponents)
+            return
         with np.errstate(over="ignore"):
             holes = not np.isfinite(cells.sum()) and bool(np.isnan(cells).any())
         if holes:
@@ -78,12 +85,13 @@ class Scale(TableStep):
         elif self.method == "standard":
             center, spread = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
             spread[~varies(spread, center)] = 0.0
-        elif self.method == "min-max":
-            center = np.fmin.reduce(cells, axis=0)
-            spread = np.fmax.reduce(cells, axis=0) - center
         else:
             low, center, high = np.nanquantile(cells, [0.25, 0.5, 0.75], axis=0)
             spread = high - low
+        self._keep(center, spread, exponents)
+
+    def _keep(self, center: np.ndarray, spread: np.ndarray, exponents: np.ndarray) -> None:
+        """What was measured in units of these powers of two."""
         self.center_ = np.ldexp(center, exponents)
         self.scale_ = np.where(spread > 0, np.ldexp(spread, exponents), 1.0)
 
@@ -93,8 +101,10 @@ class Scale(TableStep):
     def inverse_transform(self, X: Any) -> Any:
         """The columns as they were before scaling."""
         check_is_fitted(self)
-        if getattr(self, "_of_cells", False) and self._is_matrix(X, reset=False):
-            return X * self.scale_ + self.center_
+        cells = self._matrix_in(X, reset=False) if getattr(self, "_of_cells", False) else None
+        back = None if cells is None else self._matrix_out(cells * self.scale_ + self.center_, X, "names_in_")
+        if back is not None:
+            return back
         frame = self._open(X, reset=False)
         return self._close(self._with(frame, self._matrix(frame, self.scaled_) * self.scale_ + self.center_), X)
 

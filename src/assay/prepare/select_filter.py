@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -27,6 +29,24 @@ class _Target:
     codes: np.ndarray
     n_classes: int
     values: np.ndarray | None
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many rows each class has."""
+        return np.bincount(self.codes)
+
+    @cached_property
+    def centred(self) -> np.ndarray:
+        """The numbers about their mean."""
+        if self.values is None or not self.values.size:
+            return np.empty(0)
+        return self.values - self.values.mean()
+
+    def of(self, rows: np.ndarray) -> _Target:
+        """The target of some of the rows."""
+        if self.values is None:
+            return _Target(self.codes[rows], self.n_classes, None)
+        return _Target(self.codes[:0], 0, self.values[rows])
 
 
 class SelectFilter(StableSelection, TableStep):
@@ -67,6 +87,8 @@ class SelectFilter(StableSelection, TableStep):
     _requires_y = True
     # A column that has no value of the measure has no score.
     _open_state = ("scores_", "p_values_")
+
+    _floats_stay = True
 
     measure: str = param("mutual-information", Choice(*MEASURES), "The measure, see above.")
     k: int | float | None = param(
@@ -135,6 +157,8 @@ class SelectFilter(StableSelection, TableStep):
             codes = np.unique(flat.astype(str) if flat.dtype.kind == "O" else flat, return_inverse=True)[1]
             return _Target(codes, int(codes.max()) + 1, None)
         values = flat.astype(np.float64)
+        if self.measure in ("pearson", "f"):  # which make no tables
+            return _Target(np.empty(0, dtype=np.int64), 0, values)
         codes = _binned(values, self.n_bins)
         return _Target(codes, int(codes.max()) + 1, values)
 
@@ -161,7 +185,7 @@ class SelectFilter(StableSelection, TableStep):
         if not isinstance(column, np.ndarray):
             groups = _labels(column)
             if target.values is not None:
-                share, f, p = _variance_ratio(target.values, groups)
+                share, f, p = _variance_ratio(target.centred, groups, np.bincount(groups))
                 return (np.sqrt(share), p) if self.measure == "pearson" else (f, p)
             if self.measure == "f":
                 raise DataError(
@@ -174,11 +198,15 @@ class SelectFilter(StableSelection, TableStep):
             statistic, p = _chi_square(counts)
             least = min(int((counts.sum(axis=1) > 0).sum()), int((counts.sum(axis=0) > 0).sum())) - 1
             return (np.sqrt(statistic / (counts.sum() * least)) if least > 0 else 0.0), p
-        present = ~np.isnan(column)
+        middle = float(np.add.reduce(column)) / column.shape[0]
+        if middle != middle:  # some cell is missing
+            present = ~np.isnan(column)
+            column, target = np.compress(present, column), target.of(present)
+            middle = float(column.mean()) if column.shape[0] else 0.0
         if target.values is None:
-            share, f, p = _variance_ratio(column[present], target.codes[present])
+            share, f, p = _variance_ratio(column - middle, target.codes, target.sizes)
         else:
-            share, f, p = _regression_ratio(column[present], target.values[present])
+            share, f, p = _regression_ratio(column - middle, target.centred)
         return (np.sqrt(share), p) if self.measure == "pearson" else (f, p)
 
     # -- the choice ----------------------------------------------------------------------------------------------
@@ -239,7 +267,9 @@ def _labels(series: pl.Series) -> np.ndarray:
 
 def _binned(values: np.ndarray, n_bins: int) -> np.ndarray:
     """Codes of intervals with equal numbers of rows, with one more for missing cells."""
-    present = values[~np.isnan(values)]
+    gone = np.isnan(values)
+    holed = bool(gone.any())
+    present = values[~gone] if holed else values
     if present.size == 0:
         return np.zeros(values.shape[0], dtype=np.int64)
     distinct = np.unique(present[: 4 * n_bins + 1])
@@ -250,7 +280,7 @@ def _binned(values: np.ndarray, n_bins: int) -> np.ndarray:
     else:
         cuts = np.unique(np.quantile(present, np.arange(1, n_bins) / n_bins))
     codes = np.searchsorted(cuts, values, side="right")
-    return np.where(np.isnan(values), cuts.size + 1, codes)
+    return np.where(gone, cuts.size + 1, codes) if holed else codes
 
 
 def _table(rows: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
@@ -328,26 +358,25 @@ def _total_variation(counts: np.ndarray) -> float:
     return 0.5 * float(apart.max())
 
 
-def _variance_ratio(values: np.ndarray, groups: np.ndarray) -> tuple[float, float, float]:
-    """Share of the variance between groups, F and its p-value."""
-    if values.size == 0:
+def _variance_ratio(centred: np.ndarray, groups: np.ndarray, sizes: np.ndarray) -> tuple[float, float, float]:
+    """Share of the variance of numbers about their mean between groups of these sizes, F and its p-value."""
+    if centred.size == 0:
         return 0.0, 0.0, 1.0
-    centred, n = values - values.mean(), values.size
-    sizes, sums = np.bincount(groups), np.bincount(groups, weights=centred)
-    held = sizes > 0
-    k, between = int(held.sum()), float((sums[held] ** 2 / sizes[held]).sum())
+    sums, k = np.bincount(groups, weights=centred), int(np.count_nonzero(sizes))
+    if k < sizes.shape[0]:
+        sums, sizes = sums[sizes > 0], sizes[sizes > 0]
+    between = float((sums**2 / sizes).sum())
     whole = float(centred @ centred)
-    return _f_of(min(between / whole, 1.0) if whole > 1e-300 else 0.0, k - 1, n - k)
+    return _f_of(min(between / whole, 1.0) if whole > 1e-300 else 0.0, k - 1, centred.size - k)
 
 
-def _regression_ratio(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-    """Squared correlation, F and its p-value."""
-    if x.size < 3:
+def _regression_ratio(a: np.ndarray, b: np.ndarray) -> tuple[float, float, float]:
+    """Squared correlation of two columns about their means, F and its p-value."""
+    if a.size < 3:
         return 0.0, 0.0, 1.0
-    a, b = x - x.mean(), y - y.mean()
-    size = float(np.sqrt(a @ a) * np.sqrt(b @ b))
+    size = math.sqrt(a @ a) * math.sqrt(b @ b)
     r = float(a @ b) / size if size > 1e-300 else 0.0
-    return _f_of(min(r * r, 1.0), 1, x.size - 2)
+    return _f_of(min(r * r, 1.0), 1, a.size - 2)
 
 
 def _f_of(share: float, above: int, below: int) -> tuple[float, float, float]:

@@ -30,6 +30,7 @@ from ..base import (
     plain,
     take_rows,
 )
+from ..base.cells import holds_no, is_pandas
 from ..data.columns import split_columns
 from ..data.forked import use_polars
 from ..data.roles import nearest
@@ -58,11 +59,15 @@ class TableStep(TransformerMixin, Estimator):
     A subclass writes `_learn(frame, y)`, which must set `names_out_`, and `_apply(frame)`, which returns a frame with
     just these columns. A step that can go back also writes `_undo(frame)` and gets `inverse_transform` from it.
     A step that says `_by_cells` also writes `_learn_cells` and `_apply_cells`, which do the same to a float64 matrix
-    with NaN for missing: a small array then needs no frame, which takes longer to make than most steps take.
+    with NaN for missing: a small array then needs no frame, which takes longer to make than most steps take. One that
+    also says `_floats_stay` does so with a pandas frame of floats.
     """
 
     _cell_cost: CellCost | None = None
     """Of a step whose cost grows with the cells alone; others override `estimate_cost`."""
+
+    _floats_stay = False
+    """Of a step by cells, whether columns of floats give columns of float64 alone, as the cells of the matrix do."""
 
     _allow_nan = True
     _requires_y = False
@@ -72,11 +77,13 @@ class TableStep(TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the training rows."""
         self._check_parameters()
-        self._of_cells = self._is_matrix(X, reset=True)
-        if self._of_cells:
-            self._check_cost(*X.shape)
-            self.names_in_ = [f"x{j}" for j in range(X.shape[1])]
-            self._learn_cells(X, self._target(y, X.shape[0]))
+        cells = self._matrix_in(X, reset=True)
+        self._of_cells = cells is not None
+        if cells is not None:
+            self._check_cost(*cells.shape)
+            framed = is_pandas(X)
+            self.names_in_ = X.columns.tolist() if framed else [f"x{j}" for j in range(cells.shape[1])]
+            self._learn_cells(cells, self._target(y, cells.shape[0]))
             return self
         frame = self._open(X, reset=True)
         self._check_cost(frame.height, frame.width)
@@ -87,8 +94,10 @@ class TableStep(TransformerMixin, Estimator):
     def transform(self, X: Any) -> Any:
         """Prepare rows by what the training rows said; as many rows come out as went in."""
         check_is_fitted(self)
-        if getattr(self, "_of_cells", False) and self._is_matrix(X, reset=False):
-            return self._apply_cells(X)
+        cells = self._matrix_in(X, reset=False) if getattr(self, "_of_cells", False) else None
+        made = None if cells is None else self._matrix_out(self._apply_cells(cells), X, "names_out_")
+        if made is not None:
+            return made
         return self._close(self._apply(self._open(X, reset=False)), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -117,14 +126,28 @@ class TableStep(TransformerMixin, Estimator):
     def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
         raise NotImplementedError  # pragma: no cover
 
-    def _is_matrix(self, X: Any, *, reset: bool) -> bool:
-        """Whether X can be worked on, and given back, as the matrix that it is; remembers its number of columns."""
+    def _matrix_in(self, X: Any, *, reset: bool) -> np.ndarray | None:
+        """The cells of X where the step can work on them as one matrix, and give back the like; remembers or checks
+        the columns."""
         if not self._by_cells() or _get_output_config("transform", self)["dense"] != "default":
-            return False
-        if not self._takes_as_it_is(X, reset=reset, finite=False):
-            return False
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(np.isfinite(X.sum())) or not np.isinf(X).any()
+            return None
+        framed = "f" if self._floats_stay else ""
+        if reset and framed and is_pandas(X) and not all(_stays(name) for name in X.columns.tolist()):
+            return None
+        return self._plain_cells(X, reset=reset, ensure_all_finite="allow-nan", lists=False, framed=framed)
+
+    def _matrix_out(self, cells: np.ndarray, like: Any, names: str) -> Any:
+        """A matrix as the caller's kind of table, with the `names` of this attribute in a frame; None for a frame with
+        a cell out of range, which `_close` names."""
+        if not is_pandas(like):
+            return cells
+        if not holds_no(cells, missing=False):
+            return None
+        import pandas as pd
+
+        return pd.DataFrame(
+            cells, index=like.index, columns=_header(getattr(self, names), like.columns, pd), copy=False
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -471,6 +494,22 @@ def table_like(frame: pl.DataFrame, like: Any) -> Any:
     for j, series in enumerate(frame.get_columns()):
         cells[:, j] = series.to_list()
     return cells
+
+
+def _stays(name: Any) -> bool:
+    """Whether a column of this name keeps it on the way through a Polars frame, and is not refused there.
+
+    >>> [_stays(name) for name in ("age", "", "^a.*$", 7)]
+    [True, False, False, False]
+    """
+    return type(name) is str and name.isprintable() and name[:1] not in ("", "^")
+
+
+def _header(names: list[str], given: Any, pandas: Any) -> Any:
+    """Names as the columns of a frame: those of the frame that came, where pandas would make the same of them."""
+    if given.name is None and given.dtype == pandas.Index(names[:1]).dtype and given.tolist() == names:
+        return given
+    return pandas.Index(names)
 
 
 def to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:

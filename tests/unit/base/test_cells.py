@@ -4,10 +4,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from assay.base import DataError
-from assay.base.cells import require_finite, require_squares, require_table
+from assay.base.cells import plain_cells, require_finite, require_squares, require_table
+from assay.models.clustering import KMeans
 from assay.models.linear import GLM, LassoCV, LeastSquares, LogisticRegression, OneVsRest, Ridge
+from assay.models.trees import CartClassifier
 from assay.prepare import ForwardSelector
 
 X = np.arange(24.0).reshape(8, 3) % 7
@@ -75,3 +78,58 @@ def test_missing_labels_are_refused_whatever_they_are(missing):
     text[5] = pd.NA
     with pytest.raises(DataError, match="1 missing label"):
         LogisticRegression().fit(X, text)
+
+
+@pytest.mark.parametrize(
+    "model", [Ridge(), LogisticRegression(), CartClassifier(), KMeans(2, random_state=0)], ids=repr
+)
+def test_whatever_holds_the_numbers_the_answers_are_the_same(model):
+    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    want = clone(model).fit(X, Y).predict(X)
+    for other in (np.asfortranarray(X), X.astype(np.int32), X.astype(np.uint8), X.tolist(), frame, frame.astype(int)):
+        fitted = clone(model).fit(other, Y)
+        np.testing.assert_array_equal(fitted.predict(other), want)
+        assert fitted.n_features_in_ == 3
+        assert hasattr(fitted, "feature_names_in_") == (hasattr(other, "columns"))
+
+
+def test_only_numbers_are_converted_without_a_closer_look():
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, np.nan]})
+    np.testing.assert_array_equal(plain_cells(frame), [[1.0, 0.5], [2.0, np.nan]])
+    assert plain_cells(frame, framed="f") is None and plain_cells([[1.0]], lists=False) is None
+    assert plain_cells(X) is X and plain_cells(X.astype(np.float32)).flags.c_contiguous
+    for other in (
+        frame.astype({"a": bool}),
+        frame.astype("Float64"),
+        frame.astype({"a": "category"}),
+        X > 3,
+        X.astype(np.longdouble),
+        X.astype(str),
+        X[:0],
+        [[1.0, None]],
+        [[1.0], [1.0, 2.0]],
+        [[1, "2"]],
+        [[True]],
+        [[]],
+        [],
+    ):
+        assert plain_cells(other) is None
+
+
+def test_the_names_of_a_frame_are_remembered_compared_and_forgotten():
+    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    model = LeastSquares().fit(frame, Y)
+    assert model.feature_names_in_.dtype == object and model.feature_names_in_.tolist() == list(frame.columns)
+    for wrong in (frame.rename(columns={"age": "agge"}), frame[frame.columns[::-1]]):
+        with pytest.raises(DataError, match="feature names should match"):
+            model.predict(wrong)
+    with pytest.raises(DataError, match="column 'height' must not have missing cells.*row 1"):
+        model.predict(frame.assign(height=[1.0, np.nan, *X[2:, 1]]))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+    assert not hasattr(model.fit(X, Y), "feature_names_in_")
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        model.predict(frame)
+    assert not hasattr(model.fit(frame.set_axis([0, 1, 2], axis=1), Y), "feature_names_in_")
+    with pytest.raises(TypeError, match="only supported if all input features have string names"):
+        model.fit(frame.set_axis(["a", 1, "b"], axis=1), Y)

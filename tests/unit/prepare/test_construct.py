@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -98,3 +100,10 @@ def test_refusals():
 
 def test_one_formula_may_stand_alone():
     assert Formula(formulas="roi = gain / 2").fit_transform(DEALS)["roi"].to_list() == [60.0, 45.0, None]
+
+
+def test_the_names_of_an_array_s_monomials_are_those_of_the_last_fit():
+    step = Polynomial().fit(np.ones((1, 2)))
+    assert step.names_out_ == ["x0", "x1", "x0^2", "x0 x1", "x1^2"]
+    assert step.fit(np.ones((1, 1))).names_out_ == ["x0", "x0^2"]
+    assert pickle.loads(pickle.dumps(step)).names_out_ == ["x0", "x0^2"]

@@ -21,6 +21,7 @@ from assay.prepare import (
     Polynomial,
     RowStep,
     Scale,
+    SelectFilter,
     TableStep,
 )
 
@@ -189,6 +190,55 @@ def test_an_array_and_a_frame_of_the_same_numbers_come_out_alike(step, holes):
     for name, value in vars(by_frame).items():
         if name.endswith("_") and name != "feature_names_in_":
             np.testing.assert_equal(getattr(by_cells, name), value)
+
+
+@pytest.mark.parametrize("step", [*BY_CELLS, SelectFilter(k=2)], ids=lambda step: repr(step).replace(" ", "")[:40])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_a_pandas_frame_comes_out_as_it_does_by_way_of_polars(step, dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    cells = np.round(rng.normal(size=(40, 3)) * 4, 1)
+    if dtype != "int64":
+        cells[rng.random(cells.shape) < 0.2] = np.nan
+    frame = pd.DataFrame(cells, columns=["x0", "b", "c"], index=pd.RangeIndex(40, 80, name="id")).astype(dtype)
+    y = np.arange(40) % 3
+    fast = clone(step).fit(frame, y)
+    made = fast.transform(frame[::-1])
+    monkeypatch.setattr(TableStep, "_matrix_in", lambda self, X, reset: None)
+    slow = clone(step).fit(frame, y)
+    pd.testing.assert_frame_equal(made, slow.transform(frame[::-1]), check_exact=True)
+    assert fast.explain() == slow.explain() and list(fast.feature_names_in_) == ["x0", "b", "c"]
+
+
+@pytest.mark.parametrize("step", BY_CELLS, ids=lambda step: repr(step).replace(" ", "")[:40])
+def test_arrays_of_other_types_and_orders_come_out_as_float64(step):
+    X = np.round(np.random.default_rng(0).normal(size=(40, 3)) * 4)
+    want = clone(step).fit(X).transform(X)
+    for other in (np.asfortranarray(X), X.astype(np.float32), X.astype(np.int16), np.repeat(X, 2, axis=0)[::2]):
+        made = clone(step).fit(other).transform(other)
+        assert made.dtype == want.dtype
+        np.testing.assert_array_equal(made, want)
+
+
+def test_a_frame_out_of_range_or_with_other_names_is_refused_in_words():
+    frame = pd.DataFrame({"a": [0.0, 1e-300], "b": [1.0, 2.0]})
+    step = Scale().fit(frame)
+    with pytest.raises(AssayError, match="column 'a' of the result is beyond the range"):
+        step.transform(frame.assign(a=[1e300, 0.0]))
+    with pytest.raises(AssayError, match="column 'b' must be finite .*first at row 1"):
+        step.transform(frame.assign(b=[1.0, np.inf]))
+    with pytest.raises(AssayError, match="column 'b' is needed"):
+        step.transform(frame.rename(columns={"b": "c"}))
+    with pytest.raises(AssayError, match="same order"):
+        step.transform(frame[["b", "a"]])
+
+
+def test_names_that_a_polars_frame_does_not_keep_are_changed_as_there():
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 5.0]], columns=["a", ""])
+    assert list(Scale().fit_transform(frame).columns) == ["a", "column_2"]
+    with pytest.raises(AssayError, match="pattern"):
+        Scale().fit(frame.rename(columns={"": "^a$"}))
+    named = pd.DataFrame([[1.0], [3.0]], columns=pd.Index(["a"], name="kind"))
+    assert Scale().fit_transform(named).columns.name is None
 
 
 def test_an_array_with_infinity_or_other_columns_than_in_fit_is_refused():

@@ -11,8 +11,17 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ...base import Choice, Classifier, Cost, Regressor, param
+from ...base.cells import is_pandas
 from ...base.folds import Fold, Transforms, split_all_rows
 from ...base.views import Shares
+
+
+def _plain_shape(X: Any) -> tuple[int, int]:
+    """Rows and columns of an array, a pandas frame or a list of lists; zeros for what needs a closer look."""
+    if (type(X) is np.ndarray and X.ndim == 2) or is_pandas(X):
+        return X.shape
+    listed = type(X) is list and X and type(X[0]) is list
+    return (len(X), len(X[0])) if listed else (0, 0)
 
 
 class _IgnoresColumns:
@@ -29,8 +38,9 @@ class _IgnoresColumns:
         return self._read(X, reset=False).shape[0]
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        if self._takes_as_it_is(X, reset=reset, finite=False):  # type: ignore[attr-defined]
-            return np.empty((X.shape[0], 0))
+        n_rows, width = _plain_shape(X)
+        if n_rows and width and self._knows_columns(X, width, reset=reset):  # type: ignore[attr-defined]
+            return np.empty((n_rows, 0))
         validate_data(self, X, reset=reset, skip_check_array=True)
         return np.empty((_num_samples(X), 0))
 

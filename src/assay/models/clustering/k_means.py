@@ -29,6 +29,7 @@ from ...base import (
     trace_param,
 )
 from ...base.batches import BatchedTable
+from ...base.cells import holds_no
 from ...numeric.moments import PrincipalAxes, column_products, weighted_mean
 from .k_means_batches import lloyd
 from .views import Clusters, clusters_view
@@ -176,6 +177,8 @@ class KMeans(CentreClusterer):
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as a matrix of float64, or of float32 where it comes as such."""
         if type(X) is np.ndarray and X.dtype == np.float32 and X.ndim == 2:
+            if X.size and self._knows_columns(X, X.shape[1], reset=reset) and holds_no(X, missing=True):
+                return np.ascontiguousarray(X)
             return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
         return super()._read(X, reset=reset)
 

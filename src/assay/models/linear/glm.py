@@ -465,8 +465,8 @@ class GLM(SparseInput, MixedInput, Regressor):
         require_table(type(self).__name__, X)
         plain_numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
         if plain_numbers and (chosen is None or isinstance(chosen, str)):
-            values = X
-            if not self._takes_as_it_is(X, reset=reset):
+            values = self._plain_cells(X, reset=reset)
+            if values is None:
                 values = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False)
                 require_finite(type(self).__name__, values, getattr(self, "feature_names_in_", None))
             if reset:

@@ -183,8 +183,6 @@ class FiniteByGram:
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         if not reset:
             return super()._read(X, reset=reset)  # type: ignore[misc]
-        if self._takes_as_it_is(X, reset=True, finite=False):  # type: ignore[attr-defined]
-            return X
         return self._numbers_of(X, reset=True, ensure_all_finite=False)  # type: ignore[attr-defined]
 
     def _require_finite(self, rows: Any) -> None:
