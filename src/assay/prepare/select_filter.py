@@ -279,7 +279,12 @@ def _binned(values: np.ndarray, n_bins: int) -> np.ndarray:
         cuts = distinct[1:]
     else:
         cuts = np.unique(np.quantile(present, np.arange(1, n_bins) / n_bins))
-    codes = np.searchsorted(cuts, values, side="right")
+    codes = np.zeros(values.shape[0], dtype=np.int64)
+    if cuts.size < 12:  # so many comparisons take less than a search for each cell
+        for cut in cuts:
+            codes += values >= cut
+    else:
+        codes = np.searchsorted(cuts, values, side="right")
     return np.where(gone, cuts.size + 1, codes) if holed else codes
 
 
