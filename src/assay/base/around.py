@@ -126,7 +126,8 @@ class AroundLearners(Estimator):
 
     def _table(self, X: Any, *, reset: bool) -> Any:
         """Frames as they came, anything else as an array the learners can use."""
-        if self._takes_as_it_is(X, reset=reset):
+        as_it_is = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
+        if as_it_is and self._plain_cells(X, reset=reset) is not None:
             return X
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)

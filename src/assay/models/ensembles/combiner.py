@@ -187,7 +187,7 @@ class Combiner(AroundLearners):
         total = np.zeros(self.n_features_in_)
         for k, share in enumerate(shares):
             columns = self._columns_of(k)
-            total[slice(None) if columns is None else columns] += share
+            total[slice(None) if columns is None else columns] += np.asarray(share)
         return ColumnShares(
             title=f"Importance of columns: mean over {len(shares)} members",
             names=column_names(self),
