@@ -11,6 +11,7 @@ import polars as pl
 from ... import _kernels
 from ...base.errors import plain
 from ...catalogue import CLASSIFY
+from ..map_columns import without
 from ..roles import lost_cells
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
@@ -81,9 +82,9 @@ def _cases(table: Table, target: Target) -> np.ndarray:
     few = np.flatnonzero((counts >= 5) & (counts < 50))[:100]
     if few.size == 0:
         return counts
-    names = [name for name in table.columns if name != target.name and table.roles[name].role != "id"]
-    kept = np.flatnonzero(target.kept)
-    if not any(table.frame[kept[codes == k]].select(names).n_unique() < 5 for k in few):
+    others = [name for name, role in table.roles.items() if name == target.name or role.role == "id"]
+    cells, kept = without(table.frame, others), np.flatnonzero(target.kept)
+    if not cells.width or not any(cells[kept[codes == k]].hash_rows().n_unique() < 5 for k in few):
         return counts
     copies = unlikely_copies(table, target)
     if copies is None:
