@@ -543,8 +543,10 @@ def solve(task: Task, tol: float, max_iter: int, trace: Trace, start: Start) -> 
         rough = found is None and fresh.size > 0  # columns will be added: this round only leads the way
         accuracy = max(tol, ROUGH * float(wrong.max()) / problem.total) if rough else tol
         chosen[fresh] = True
-        if 2 * int((chosen | (wrong > least)).sum()) > p and narrow(task):
-            chosen[:], accuracy = True, tol
+        if 2 * int((chosen | (wrong > least)).sum()) > p and narrow(task):  # all columns, from the table as it is
+            whole = AbsoluteProblem(task, tol, trace)
+            found = whole.solution(damped_newton(whole, whole.start((coef, intercept)), max_iter, **whole.limits))
+            return replace(found, n_iter=n_iter + max(found.n_iter, 1))
         columns = np.flatnonzero(chosen)
         part = AbsoluteProblem(replace(task, X=problem.table.columns(columns)), accuracy, trace)
         found = part.solution(damped_newton(part, part.start((coef[:, columns], intercept)), max_iter, **part.limits))
