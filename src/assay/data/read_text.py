@@ -76,9 +76,9 @@ class TextStream:
                 break
         first = b"".join(parts)
         first = first[: max(size, first.find(b"\n") + 1)]
-        codec, _ = self._marked(first)
-        codec = self._codec or codec
-        if codec and codec.startswith(("utf-16", "utf-32")):
+        codec = self._codec if self._given else self._marked(first)[0]
+        codec = codec or _likely_codec(first[: first.rfind(b"\n") + 1] or first)
+        if codec != "utf-8":
             first = first.decode(codec, "replace").encode("utf-8", "replace")
         first = first.removeprefix(codecs.BOM_UTF8)
         if b"\n" not in first and b"\r" in first:
@@ -301,23 +301,15 @@ class TextStream:
         )
 
     def _decide(self, block: bytes) -> None:
-        if _is_utf8(block):
-            count = len(_SEQUENCE.findall(block))
-            self._codec = "utf-8"
-            self.decision = Decision(
-                "encoding",
-                "UTF-8",
-                0.99 if count > 2 else 0.95,
-                f"all {count} letters beyond ASCII are well-formed UTF-8",
-            )
-            return
-        lines = [match.group() for match in _HIGH_LINE.finditer(block)]
-        if any(_is_utf8(line) for line in lines):
-            self._codec = "utf-8"  # the caller then names the line that is not
+        self._codec = _likely_codec(block)
+        if self._codec == "utf-8":
+            if _is_utf8(block):  # otherwise the caller names the line that is not
+                count = len(_SEQUENCE.findall(block))
+                confidence, why = 0.99 if count > 2 else 0.95, f"all {count} letters beyond ASCII are well-formed UTF-8"
+                self.decision = Decision("encoding", "UTF-8", confidence, why)
             return
         runs = [len(match.group()) for match in _HIGH_RUN.finditer(block)]
         odd = len(_NOT_IN_CP1252.findall(block))
-        codec = "latin-1" if odd else "cp1252"
         total = sum(runs)
         likely = max(sum(length for length in runs if length <= 2) - odd, 0)
         confidence = min(succession(likely, total), 0.95)
@@ -327,12 +319,19 @@ class TextStream:
                 block,
                 start,
                 "has an encoding that cannot be told",
-                f"it is not UTF-8 from {{place}} on, and only {likely} of {total} bytes beyond ASCII look like {codec}",
+                f"it is not UTF-8 from {{place}} on, and only {likely} of {total} bytes beyond ASCII look like "
+                f"{self._codec}",
                 "pass encoding=..., for example 'cp1251', 'shift_jis' or 'gb18030', or check that it is text",
             )
-        self._codec = codec
         why = f"not UTF-8; {likely} of {total} bytes beyond ASCII stand alone or in pairs, as in western text"
-        self.decision = Decision("encoding", codec, confidence, why)
+        self.decision = Decision("encoding", self._codec, confidence, why)
+
+
+def _likely_codec(lines: bytes) -> str:
+    """The encoding of lines without a mark: UTF-8 if any line beyond ASCII is, or else the western one of all bytes."""
+    if _is_utf8(lines) or any(_is_utf8(match.group()) for match in _HIGH_LINE.finditer(lines)):
+        return "utf-8"
+    return "latin-1" if _NOT_IN_CP1252.search(lines) else "cp1252"
 
 
 def _is_utf8(data: bytes) -> bool:

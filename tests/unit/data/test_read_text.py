@@ -45,6 +45,29 @@ def test_every_encoding_gives_the_same_names(tmp_path, content, value, least):
     assert decision.value == value and decision.confidence >= least and decision.reason
 
 
+@pytest.mark.parametrize("rows", [2, 200_000], ids=["small", "in pieces"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
+def test_every_encoding_gives_the_same_column_names(tmp_path, encoding, rows):
+    file = tmp_path / "t.csv"
+    file.write_text("Größe;'größte' Zahl;v\n" + "4;5;6\n" * rows, encoding=encoding)
+    assert list(read_table(file).columns) == ["Größe", "'größte' Zahl", "v"]
+
+
+@pytest.mark.parametrize(
+    ("names", "encoding"), [("имя,город", "cp1251"), ("名前,表示", "shift_jis"), ("prix €,été", "cp1252")]
+)
+def test_column_names_are_read_in_the_encoding_that_is_given(tmp_path, names, encoding):
+    file = tmp_path / "t.csv"
+    file.write_bytes(f"{names}\n1,2\n3,4\n".encode(encoding))
+    assert list(read_table(file, encoding=encoding).columns) == names.split(",")
+
+
+def test_names_are_read_as_cells_are_where_a_byte_is_not_in_cp1252(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes("Größe,b\nä,1\nö,2\nü,3\n".encode("latin-1") * 5 + b"x\x81,3\n")
+    assert read_table(file).columns[0] == "Größe"
+
+
 def test_ascii_is_certain_and_a_single_byte_is_little_evidence(tmp_path):
     file = tmp_path / "t.csv"
     file.write_bytes(b"a,b\nx,1\n")
