@@ -251,11 +251,31 @@ def _header(records: list[list[str]], shown: str, options: Options) -> tuple[lis
             "has no header: line 1 holds only numbers",
             way_out="add a first line with the column names, or pass header=False (or header=True if they are names)",
         )
+    if options.header is None:
+        _refuse_title(records, shown)
     named = [name or f"column_{position}" for position, name in enumerate(first, start=1)]
     named = unique_names(named, shown, options.duplicates, maybe_headless=numbers > 0)
     if options.header:
         return named, Decision("header", "line 1", 1.0, "it was given")
     return named, _header_decision(first, records[1:], numbers)
+
+
+def _refuse_title(records: list[list[str]], shown: str) -> None:
+    """A first line that leaves most names empty, above one that has them all, is a title."""
+    empty = sum(not cell.strip() for cell in records[0])
+    if 2 * empty <= len(records[0]):
+        return
+    for number, record in enumerate(records[1:10], start=2):
+        filled = len(record) == len(records[0]) and all(map(str.strip, record))
+        if filled:
+            if not any(map(_is_number, record)):
+                raise refuse(
+                    shown,
+                    f"seems to have a title on line 1: {empty} of its {len(record)} names are empty",
+                    f"record {number} has them all: {plain(', '.join(record), 60)}",
+                    "remove what stands above the column names, or pass header=True",
+                )
+            return
 
 
 def _header_decision(first: list[str], rest: list[list[str]], numbers: int) -> Decision:

@@ -156,6 +156,18 @@ def test_a_directory_is_refused(tmp_path):
     assert "is a directory" in refusal(tmp_path)
 
 
+def test_a_title_above_the_column_names_is_refused_and_named(write):
+    file = write("t.csv", b"Sales 2024,,\n,,\nregion,amount,date\nN,1,2024-01-02\nS,2,2024-01-03\n")
+    text = refusal(file)
+    assert "title on line 1" in text and "2 of its 3 names are empty" in text and "region, amount, date" in text
+    assert read_table(file, header=True).frame.height == 3
+
+
+def test_empty_names_above_numbers_are_not_a_title(write):
+    file = write("t.csv", b"id,,,\n1,2,3,4\n5,6,7,8\n")
+    assert list(read_table(file).columns) == ["id", "column_2", "column_3", "column_4"]
+
+
 def test_another_encoding_can_be_given(write):
     file = write("t.csv", "name,v\nMüller,1\n".encode("cp1252"))
     assert read_table(file, encoding="cp1252").frame["name"][0] == "Müller"
