@@ -91,7 +91,7 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
         statistics = GramStatistics.of(
             rows, targets, weights, fit_intercept=self.fit_intercept, threads=thread_count(self.n_jobs)
         )
-        if not np.isfinite(statistics.sums).all():
+        if not _kernels.all_finite(statistics.sums):
             self._require_finite(rows)
         moments = statistics.centred()
         coefficients = _solve_moments(moments, alphas)
@@ -101,7 +101,7 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
 
     def _alphas(self, n_targets: int) -> np.ndarray:
         if type(self.alpha) is float and 0.0 <= self.alpha < np.inf:
-            return np.full(n_targets, self.alpha)
+            return np.array([self.alpha] * n_targets)
         try:
             alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         except (TypeError, ValueError):
@@ -347,16 +347,14 @@ def _shrink(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
 def _solve_moments(moments: Centred, alphas: np.ndarray) -> np.ndarray | None:
     """Coefficients (n_features, n_targets) from the normal equations, or None if they are not safe to solve."""
     coefficients = np.empty_like(moments.cross)
-    for alpha in set(alphas.tolist()):
-        penalised = moments.gram.copy()
-        diagonal = np.einsum("ii->i", penalised)
-        diagonal += alpha
-        factor = cholesky(penalised)
+    penalties = set(alphas.tolist())
+    for alpha in penalties:
+        factor = cholesky(moments.gram, lift=alpha)
         if factor is None or not factor.reciprocal_condition > SAFE_CONDITION:
             return None
-        chosen = alphas == alpha
+        chosen = alphas == alpha if len(penalties) > 1 else slice(None)
         coefficients[:, chosen] = factor.solve(moments.cross[:, chosen])
-    return coefficients if np.isfinite(coefficients).all() else None
+    return coefficients if _kernels.all_finite(coefficients) else None
 
 
 _Factors = np.ndarray | str | None
@@ -446,8 +444,7 @@ def _solve_wide(
     kernel = centred @ centred.T
     for alpha in np.unique(alphas):
         chosen = alphas == alpha
-        penalised = kernel + alpha * np.eye(rows.shape[0])
-        factor = cholesky(penalised) if alpha > 0 else None
+        factor = cholesky(kernel, lift=alpha) if alpha > 0 else None
         if factor is not None and factor.reciprocal_condition > SAFE_CONDITION:
             coefficients[:, chosen] = centred.T @ factor.solve(right[:, chosen])
         else:
