@@ -81,13 +81,13 @@ double scaled_cholesky(const double* a, index_t n, double lift, double* factor, 
     }
     if (!cholesky_dispatch(factor, n)) return 0;
     const index_t stride = (n + 7) / 8 * 8;
-    Scratch<64 * 64> room(n * stride);
+    Scratch<96 * 96> room(n * stride);
     const double found = 1.0 / (norm * inverse_norm(factor, n, stride, room.data()));
     return found > 0 && found < INFINITY ? found : 0;
 }
 
 void scaled_solve(const double* factor, const double* scale, index_t n, const double* right, index_t count, double* out) {
-    Scratch<64> column(n);
+    Scratch<96> column(n);
     double* const x = column.data();
     for (index_t k = 0; k < count; ++k) {
         for (index_t i = 0; i < n; ++i) x[i] = right[i * count + k] * scale[i];

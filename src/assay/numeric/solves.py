@@ -6,6 +6,7 @@ in blocks gives its rows by `rows[part]` at once.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,9 @@ Rows = Any
 RAW_TOLERANCE = 1e-13
 REDUCED_TOLERANCE = 1e-12
 CHUNK = 2048
-_SMALL = 64
+_SMALL = 96
 """Width up to which a kernel of our own has a factor sooner than LAPACK finds its way into the caches."""
+_NARROW = 512
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,16 @@ class Cholesky:
         return np.einsum("ij,ij->i", inverse.T, inverse.T) * self.scale**2
 
 
+def few_blas_threads(width: int) -> contextlib.AbstractContextManager[None]:
+    """A context in which a square matrix of this width is decomposed: on one thread of BLAS unless it is wide, for
+    several would mostly wait for each other, spinning, on a busy machine a hundred times as long as the work takes.
+
+    >>> with few_blas_threads(200):
+    ...     pass
+    """
+    return one_blas_thread() if width <= _NARROW else contextlib.nullcontext()
+
+
 def cholesky(matrix: np.ndarray, *, lift: float = 0.0, overwrite: bool = False) -> Cholesky | None:
     """The scaled Cholesky factor of the matrix with `lift` added to its diagonal, or None if that is not positive
     definite in float64; with `overwrite` in the place of the matrix, which must be C-ordered.
@@ -179,10 +191,11 @@ def cholesky(matrix: np.ndarray, *, lift: float = 0.0, overwrite: bool = False) 
     norm = lapack.dlange("1", scaled.T)
     if not np.isfinite(norm):
         return None
-    factor, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
-    if info != 0:
-        return None
-    reciprocal, info = lapack.dpocon(factor, norm, uplo="L")
+    with few_blas_threads(matrix.shape[0]):
+        factor, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
+        if info != 0:
+            return None
+        reciprocal, info = lapack.dpocon(factor, norm, uplo="L")
     return Cholesky(factor, scale, float(reciprocal)) if info == 0 else None
 
 

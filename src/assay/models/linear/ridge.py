@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, lstsq, svd
+from scipy.linalg import lstsq, svd
 from sklearn.base import clone
 
 from ... import _kernels
@@ -30,7 +30,7 @@ from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
 from ...numeric.moments import inverse_deviation
-from ...numeric.solves import cholesky, exact_solve, reduce_rows
+from ...numeric.solves import cholesky, exact_solve, few_blas_threads, reduce_rows
 from .gram import LEAST_SHARE, Centred, FiniteByGram, GramStatistics, complement
 from .predictions import LinearNumbers
 from .sparse import SparseInput
@@ -315,7 +315,8 @@ class _Spectrum:
             moments = GramStatistics.of(
                 rows, targets, weights, fit_intercept=fit_intercept, threads=thread_count(n_jobs)
             ).centred()
-        values, vectors = eigh(moments.gram)
+        with few_blas_threads(rows.shape[1]):
+            values, vectors = np.linalg.eigh(moments.gram)
         if penalties.min() < 1e-10 * max(values[-1], 0.0):
             # The Gram matrix squares the condition number: small eigenvalues come from the rows instead.
             factor = reduce_rows(rows, targets[:, :0], weights, fit_intercept=False, centre=moments.x_mean)
