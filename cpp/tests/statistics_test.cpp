@@ -68,6 +68,26 @@ TEST("the Gram matrix equals the plain sum, narrow and wide, at every instructio
     }
 }
 
+TEST("rows that are made when they are needed give the Gram matrix of the same rows that are there") {
+    for (const Setting s : {Setting{1, 3, 1}, Setting{9000, 20, 1}, Setting{300, 800, 2}}) {
+        const auto x = normals(s.n * s.p, 41, 1.0), y = normals(s.n * s.q, 42);
+        auto weights = normals(s.n, 43);
+        for (double& w : weights) w *= w;
+        const std::vector<double> shift(static_cast<std::size_t>(s.p + s.q), 0.5);
+        const auto make = [&](index_t begin, index_t end, double* to) {
+            std::copy(x.begin() + begin * s.p, x.begin() + end * s.p, to);
+        };
+        const Matrix<const double> rows = c_matrix(x.data(), s.n, s.p), targets = c_matrix(y.data(), s.n, s.q);
+        const auto d = static_cast<std::size_t>(s.p + s.q + 1);
+        for (const double* w : {static_cast<const double*>(nullptr), static_cast<const double*>(weights.data())}) {
+            std::vector<double> there(d * d), made(d * d);
+            weighted_gram(rows, targets, {nullptr, s.n, w}, shift.data(), there.data(), 2);
+            made_gram(s.p, make, targets, w, shift.data(), made.data(), 2);
+            CHECK(there == made);
+        }
+    }
+}
+
 TEST("a shift is the mean over every step-th row, and exactly the value of a column that is constant there") {
     const std::vector<double> x{0.1, 1.0, 7.0, 9.0, 0.1, 3.0, 7.0, 9.0, 0.1, 5.0}, y{2.0, 0.0, 4.0, 0.0, NAN};
     std::vector<double> shift(3);

@@ -133,6 +133,7 @@ struct Table {
     RowSelection selection;
     const double* shift;
     index_t panels;
+    const MakeRows* make = nullptr;  // what writes the rows, where x holds none
 
     index_t packed_size() const { return panels * row_block * panel; }
     index_t used(index_t i) const { return std::min(panel, x.cols + y.cols + 1 - i * panel); }
@@ -148,6 +149,7 @@ struct Table {
 
     // Asks for the share i of `panels` of the rows that are packed next, so that they arrive while others are multiplied.
     void expect(index_t i, index_t begin, index_t end) const {
+        if (make != nullptr) return;
         constexpr index_t line = 8;
         const index_t rows = end - begin;
         for (index_t k = begin + rows * i / panels; k < begin + rows * (i + 1) / panels; ++k) {
@@ -156,18 +158,19 @@ struct Table {
         }
     }
 
-    // Rows begin..end of the selection into packed panels; `weighted` is left alone when there are no weights.
-    void pack(index_t begin, index_t end, double* plain, double* weighted) const {
+    // Rows begin..end of the selection into packed panels, from `made` where they are there; `weighted` is left alone when there
+    // are no weights.
+    void pack(index_t begin, index_t end, double* plain, double* weighted, const double* made = nullptr) const {
         const index_t step = row_block * panel;
         // Listed rows lie apart, where the processor does not expect them: they are asked for some rows ahead.
         constexpr index_t ahead = 12, line = 8;
         for (index_t i = begin; i < end; ++i) {
             const index_t row = selection.row(i);
-            if (selection.rows != nullptr && i + ahead < selection.count) {
+            if (made == nullptr && selection.rows != nullptr && i + ahead < selection.count) {
                 const double* next = x.row(selection.row(i + ahead));
                 for (index_t j = 0; j < x.cols; j += line) __builtin_prefetch(next + j);
             }
-            const double* xs = x.row(row);
+            const double* xs = made != nullptr ? made + (i - begin) * x.cols : x.row(row);
             const double* ys = y.cols > 0 ? y.row(row) : nullptr;
             pack_row(xs, x.cols, ys, y.cols, shift, 1.0, plain + (i - begin) * panel, step);
             if (selection.weights != nullptr)
@@ -195,6 +198,7 @@ void narrow_gram(const Table& table, double* padded, int threads) {
             end += skipped;
             const bool weighted = table.selection.weights != nullptr;
             const index_t packed = table.packed_size();
+            const Aligned made = table.make != nullptr ? allocate(row_block * table.x.cols) : nullptr;
             Scratch<2 * few_panels * row_block * panel> room(weighted ? 2 * packed : packed);
             double *const plain = room.data(), *const scaled = plain + packed;
             std::fill(plain, plain + (weighted ? 2 * packed : packed), 0.0);
@@ -206,7 +210,8 @@ void narrow_gram(const Table& table, double* padded, int threads) {
             if (chunks > 1) std::fill(sums, sums + cells, 0.0);
             for (index_t first = begin; first < end; first += row_block) {
                 const index_t last = std::min(end, first + row_block);
-                table.pack(first, last, plain, scaled);
+                if (made != nullptr) (*table.make)(first, last, made.get());
+                table.pack(first, last, plain, scaled, made.get());
                 const double* left = weighted ? scaled : plain;
                 for (index_t i = 0; i < table.panels; ++i) {
                     table.expect(i, last, std::min(end, last + row_block));
@@ -235,11 +240,14 @@ void wide_gram(const Table& table, double* padded, int threads) {
     Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
     std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
     if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
+    const Aligned made = table.make != nullptr ? allocate(row_block * table.x.cols) : nullptr;
     for (index_t first = 0; first < n && !interrupted(); first += row_block) {
         const index_t last = std::min(n, first + row_block);
+        if (made != nullptr) (*table.make)(first, last, made.get());
         parallel_chunks(last - first, 8, threads, [&](index_t, index_t begin, index_t end) {
             table.pack(first + begin, first + end, plain.get() + begin * panel,
-                       weighted ? scaled.get() + begin * panel : nullptr);
+                       weighted ? scaled.get() + begin * panel : nullptr,
+                       made != nullptr ? made.get() + begin * table.x.cols : nullptr);
         });
         const double* left = weighted ? scaled.get() : plain.get();
         parallel_chunks(table.panels, 1, threads, [&](index_t i, index_t, index_t) {
@@ -368,6 +376,19 @@ void write_both_halves(const double* padded, index_t width, double* gram, index_
         for (index_t j = i; j < d; ++j) gram[i * d + j] = gram[j * d + i] = padded[i * width + j];
 }
 
+index_t panels_of(index_t columns) { return (columns + panel - 1) / panel; }
+
+void gram_of(const Table& table, double* gram, int threads) {
+    const index_t d = table.x.cols + table.y.cols + 1, width = table.panels * panel;
+    Scratch<few_panels * few_panels * panel * panel> padded(width * width);
+    std::fill(padded.data(), padded.data() + width * width, 0.0);
+    // Waking threads costs more than a small product; the chunks, and so the bits, are the same.
+    if (table.selection.count * d * d < 6'000'000) threads = 1;
+    if (d <= narrow_limit) narrow_gram(table, padded.data(), threads);
+    else wide_gram(table, padded.data(), threads);
+    write_both_halves(padded.data(), width, gram, d);
+}
+
 }  // namespace
 
 void quadratic_forms(Matrix<const double> gram, Matrix<const double> combinations, double* out, int threads) {
@@ -382,15 +403,13 @@ void quadratic_forms(Matrix<const double> gram, Matrix<const double> combination
 
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads) {
-    const index_t d = x.cols + y.cols + 1, panels = (d + panel - 1) / panel, width = panels * panel;
-    const Table table{x, y, selection, shift, panels};
-    Scratch<few_panels * few_panels * panel * panel> padded(width * width);
-    std::fill(padded.data(), padded.data() + width * width, 0.0);
-    // Waking threads costs more than a small product; the chunks, and so the bits, are the same.
-    if (selection.count * d * d < 6'000'000) threads = 1;
-    if (d <= narrow_limit) narrow_gram(table, padded.data(), threads);
-    else wide_gram(table, padded.data(), threads);
-    write_both_halves(padded.data(), width, gram, d);
+    gram_of({x, y, selection, shift, panels_of(x.cols + y.cols + 1)}, gram, threads);
+}
+
+void made_gram(index_t columns, const MakeRows& make, Matrix<const double> y, const double* weights, const double* shift,
+               double* gram, int threads) {
+    const Matrix<const double> none{nullptr, y.rows, columns, columns, 1};
+    gram_of({none, y, {nullptr, y.rows, weights}, shift, panels_of(columns + y.cols + 1), &make}, gram, threads);
 }
 
 void central_values(Matrix<const double> x, Matrix<const double> y, index_t step, double* shift) {

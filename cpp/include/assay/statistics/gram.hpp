@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "assay/common/views.hpp"
@@ -33,6 +34,12 @@ struct RowSelection {
 // x: n x p, y: n x q (q may be 0), C-ordered; shift: p + q values; gram (OUT): d x d, C-ordered, symmetric.
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads);
+
+// The same of rows that are made when they are needed, a block at a time: make(begin, end, to) writes rows begin..end of
+// `columns` cells each, from any thread. weights: one for each row, or null.
+using MakeRows = std::function<void(index_t, index_t, double*)>;
+void made_gram(index_t columns, const MakeRows& make, Matrix<const double> y, const double* weights, const double* shift,
+               double* gram, int threads);
 
 // A shift near the means, from every step-th row: the mean of each column of x and y over them, of one that does not
 // vary there its value. shift (OUT): p + q values.

@@ -6,7 +6,6 @@ into those of the training rows, and says when that subtraction would lose digit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +22,6 @@ Rows = np.ndarray | SparseTable
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
 # error of a difference is relative to the larger term.
 LEAST_SHARE = 1e-4
-MADE = 1 << 14
-"""Rows that are made at once: some chunks of the kernel, so that its threads find work."""
-_SAMPLE = 256
 
 
 @dataclass(frozen=True)
@@ -73,27 +69,14 @@ class GramStatistics:
         return found
 
     @classmethod
-    def of_made(
-        cls,
-        made: Callable[[slice], np.ndarray],
-        targets: np.ndarray,
-        weights: Some,
-        *,
-        fit_intercept: bool,
-        threads: int,
+    def of_sums(
+        cls, sums: np.ndarray, shift: np.ndarray, n_targets: int, *, fit_intercept: bool
     ) -> GramStatistics | None:
-        """The statistics of rows that are `made` some at a time and never held at once; None if the shift was far."""
-        n_rows = targets.shape[0]
-        some = slice(None, None, max(1, n_rows // _SAMPLE))
-        around = table_of(made(some)).centring(np.ascontiguousarray(targets[some]), fit_intercept)()
-        sums = np.zeros((around.shape[0] + 1, around.shape[0] + 1))
-        for begin in range(0, n_rows, MADE):
-            part = slice(begin, begin + MADE)
-            of_part = None if weights is None else weights[part]
-            sums += table_of(made(part)).gram_sums(targets[part], of_part, None)(shift=around, threads=threads)
-        found = cls(sums, around, targets.shape[1], fit_intercept)
-        finite = np.isfinite(sums).all()
-        return found if finite and not (fit_intercept and found._shift_is_far()) else None
+        """The statistics of sums that were made elsewhere; None if they are not finite or the shift was far."""
+        found = cls(sums, shift, n_targets, fit_intercept)
+        if not _kernels.all_finite(sums) or (fit_intercept and found._shift_is_far()):
+            return None
+        return found
 
     def _shift_is_far(self) -> bool:
         """Whether some column mean lies many standard deviations from the shift, so that centring would cancel."""
