@@ -319,7 +319,8 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         if value.dtype.kind != "f":
             return True
-        return _kernels.all_finite(value) if value.dtype == _FLOAT64 else bool(np.isfinite(value).all())
+        plain_numbers = value.dtype == _FLOAT64 and value.flags.aligned
+        return _kernels.all_finite(value) if plain_numbers else bool(np.isfinite(value).all())
     if isinstance(value, float):
         return value - value == 0.0
     if isinstance(value, (list, tuple)):
