@@ -59,6 +59,31 @@ Result1<double> centre(Array2<const double> x, Array2<const double> y, index_t s
     return own(std::move(shift));
 }
 
+nb::ndarray<nb::numpy, bool, nb::ndim<1>> far(Array2<const double> gram, Array1<const double> shift) {
+    require(gram.shape(0) == gram.shape(1) && shift.shape(0) + 1 == gram.shape(0), "far_columns",
+            "gram must be square, with a column more than shift has values");
+    auto* found = new bool[shift.shape(0)];
+    nb::capsule owner(found, [](void* memory) noexcept { delete[] static_cast<bool*>(memory); });
+    far_columns(view(gram), shift.data(), found);
+    return nb::ndarray<nb::numpy, bool, nb::ndim<1>>(found, {shift.shape(0)}, owner);
+}
+
+nb::tuple centred(Array2<const double> gram, std::optional<Array2<const double>> less, Array1<const double> shift,
+                  index_t targets, bool centre, bool averaged) {
+    const char* name = "centred_moments";
+    const std::size_t d = gram.shape(0);
+    require(gram.shape(1) == d && shift.shape(0) + 1 == d, name, "gram must be square, with a column more than shift");
+    require(!less || (less->shape(0) == d && less->shape(1) == d), name, "less must have the shape of gram");
+    require(targets >= 0 && static_cast<std::size_t>(targets) < d, name, "targets must be among the columns");
+    auto found = without_gil([&] {
+        return centred_moments(view(gram), less ? less->data() : nullptr, shift.data(), targets, centre, averaged);
+    });
+    const auto q = static_cast<std::size_t>(targets), p = d - 1 - q;
+    return nb::make_tuple(found.weight, own(std::move(found.x_mean)), own(std::move(found.y_mean)),
+                          own(std::move(found.gram), p, p), own(std::move(found.cross), p, q),
+                          own(std::move(found.y_squares)));
+}
+
 Result2<double> grams(Array2<const double> x, Indices codes, int classes, Array2<const double> shift, Weights weights,
                       Rows rows, int threads) {
     const char* name = "class_grams";
@@ -293,6 +318,10 @@ void bind_statistics(nb::module_& m) {
           "rows"_a.none(), "threads"_a, "Sum of w z z^T over the rows, z = [x - shift, y - shift, 1].");
     m.def("central_values", &centre, "x"_a.noconvert(), "y"_a.noconvert(), "step"_a,
           "Of each column of x and y the mean over every step-th row, of one that is constant there its value.");
+    m.def("far_columns", &far, "gram"_a, "shift"_a,
+          "Which columns have a mean more than a hundred deviations from the shift of these sums.");
+    m.def("centred_moments", &centred, "gram"_a, "less"_a.none(), "shift"_a, "targets"_a, "centre"_a, "averaged"_a,
+          "(weight, mean of x, mean of y, gram, cross, squares of y) around the mean, or around zero without `centre`.");
     m.def("class_grams", &grams, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),
           "weights"_a.none(), "rows"_a.none(), "threads"_a,
           "Sums of w z z^T over the rows of each class, z = [x - shift of the class, 1], one below the other.");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "assay/common/cholesky.hpp"
+#include "assay/common/finite.hpp"
 #include "assay/common/lanes.hpp"
 #include "assay/common/panels.hpp"
 #include "assay/common/random.hpp"
@@ -200,4 +201,48 @@ TEST("a panel holds its rows turned and scaled, for any number of columns and ev
             }
     }
     set_simd_level(best);
+}
+
+TEST("a scaled Cholesky factor solves, and tells the condition number of its matrix") {
+    for (const index_t n : {index_t{1}, index_t{5}, index_t{8}, index_t{33}}) {
+        std::vector<double> matrix(static_cast<std::size_t>(n * n)), factor(matrix), scale(static_cast<std::size_t>(n));
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < n; ++j) matrix[i * n + j] = 1e3 / (1.0 + static_cast<double>(std::abs(i - j)));
+        for (index_t i = 0; i < n; ++i) matrix[i * n + i] = 1e3;
+        const double lift = 2e3, found = scaled_cholesky(matrix.data(), n, lift, factor.data(), scale.data());
+        std::vector<double> unit(static_cast<std::size_t>(n * n), 0.0), inverse(unit);
+        for (index_t i = 0; i < n; ++i) unit[i * n + i] = 1.0;
+        scaled_solve(factor.data(), scale.data(), n, unit.data(), n, inverse.data());
+        double norm = 0, of_inverse = 0;
+        for (index_t i = 0; i < n; ++i) {
+            double sum = 0, inverse_sum = 0;
+            for (index_t j = 0; j < n; ++j) {
+                double product = 0;
+                for (index_t k = 0; k < n; ++k) product += (matrix[i * n + k] + (i == k ? lift : 0.0)) * inverse[k * n + j];
+                CHECK_NEAR(product, i == j ? 1.0 : 0.0, 1e-13);
+                sum += std::abs(matrix[i * n + j] + (i == j ? lift : 0.0)) * scale[i] * scale[j];
+                inverse_sum += std::abs(inverse[i * n + j]) / (scale[i] * scale[j]);
+            }
+            norm = std::max(norm, sum);
+            of_inverse = std::max(of_inverse, inverse_sum);
+        }
+        CHECK_NEAR(found * norm * of_inverse, 1.0, 1e-12);
+    }
+    const std::vector<double> indefinite{1, 2, 2, 1};
+    std::vector<double> factor(4), scale(2);
+    CHECK(scaled_cholesky(indefinite.data(), 2, 0.0, factor.data(), scale.data()) == 0);
+    CHECK(scaled_cholesky(indefinite.data(), 2, 3.0, factor.data(), scale.data()) > 0);
+    CHECK(scaled_cholesky(indefinite.data(), 2, NAN, factor.data(), scale.data()) == 0);
+}
+
+TEST("numbers are finite if none of them is missing or infinite, wherever it stands") {
+    std::vector<double> values(3000, 1e308);
+    CHECK(all_finite(values.data(), 3000) && all_finite(values.data(), 0));
+    for (const index_t place : {0, 1500, 2999}) {
+        for (const double wrong : {static_cast<double>(NAN), static_cast<double>(INFINITY), -static_cast<double>(INFINITY)}) {
+            values[static_cast<std::size_t>(place)] = wrong;
+            CHECK(!all_finite(values.data(), 3000));
+        }
+        values[static_cast<std::size_t>(place)] = 0.0;
+    }
 }

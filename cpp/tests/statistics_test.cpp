@@ -68,6 +68,26 @@ TEST("the Gram matrix equals the plain sum, narrow and wide, at every instructio
     }
 }
 
+TEST("rows that are made when they are needed give the Gram matrix of the same rows that are there") {
+    for (const Setting s : {Setting{1, 3, 1}, Setting{9000, 20, 1}, Setting{300, 800, 2}}) {
+        const auto x = normals(s.n * s.p, 41, 1.0), y = normals(s.n * s.q, 42);
+        auto weights = normals(s.n, 43);
+        for (double& w : weights) w *= w;
+        const std::vector<double> shift(static_cast<std::size_t>(s.p + s.q), 0.5);
+        const auto make = [&](index_t begin, index_t end, double* to) {
+            std::copy(x.begin() + begin * s.p, x.begin() + end * s.p, to);
+        };
+        const Matrix<const double> rows = c_matrix(x.data(), s.n, s.p), targets = c_matrix(y.data(), s.n, s.q);
+        const auto d = static_cast<std::size_t>(s.p + s.q + 1);
+        for (const double* w : {static_cast<const double*>(nullptr), static_cast<const double*>(weights.data())}) {
+            std::vector<double> there(d * d), made(d * d);
+            weighted_gram(rows, targets, {nullptr, s.n, w}, shift.data(), there.data(), 2);
+            made_gram(s.p, make, targets, w, shift.data(), made.data(), 2);
+            CHECK(there == made);
+        }
+    }
+}
+
 TEST("a shift is the mean over every step-th row, and exactly the value of a column that is constant there") {
     const std::vector<double> x{0.1, 1.0, 7.0, 9.0, 0.1, 3.0, 7.0, 9.0, 0.1, 5.0}, y{2.0, 0.0, 4.0, 0.0, NAN};
     std::vector<double> shift(3);
@@ -75,6 +95,40 @@ TEST("a shift is the mean over every step-th row, and exactly the value of a col
     CHECK(shift[0] == 0.1);
     CHECK(shift[1] == 3.0);
     CHECK(std::isnan(shift[2]));
+}
+
+TEST("moments around the mean are those of the centred rows, whatever the shift was, and a far shift is noticed") {
+    const index_t n = 400, p = 3, q = 2, d = p + q + 1;
+    const auto x = normals(n * p, 31, 2.0), y = normals(n * q, 32, -1.0);
+    const Matrix<const double> rows = c_matrix(x.data(), n, p), targets = c_matrix(y.data(), n, q);
+    const std::vector<double> shift{2.0, 2.0, -500.0, -1.0, 0.0};
+    std::vector<double> whole(d * d), part(d * d);
+    weighted_gram(rows, targets, {nullptr, n, nullptr}, shift.data(), whole.data(), 1);
+    std::vector<std::int64_t> rest, out;
+    for (index_t i = 0; i < n; ++i) (i < 100 ? out : rest).push_back(i);
+    weighted_gram(rows, targets, {out.data(), 100, nullptr}, shift.data(), part.data(), 1);
+    bool far[5];
+    far_columns(c_matrix<const double>(whole.data(), d, d), shift.data(), far);
+    CHECK(!far[0] && !far[1] && far[2] && !far[3] && !far[4]);
+    std::vector<double> mean(5, 0.0);
+    for (const std::int64_t i : rest)
+        for (index_t j = 0; j < p + q; ++j) mean[j] += (j < p ? x[i * p + j] : y[i * q + j - p]) / 300;
+    const auto expected = plain_gram(x, p, y, q, std::vector<double>(n, 1.0), rest, mean);
+    for (const bool averaged : {false, true}) {
+        const auto found = centred_moments(c_matrix<const double>(whole.data(), d, d), part.data(), shift.data(), q, true, averaged);
+        const double share = averaged ? 1.0 / 300 : 1.0;
+        CHECK_NEAR(found.weight, 300, 1e-9);
+        for (index_t j = 0; j < p; ++j) CHECK_NEAR(found.x_mean[j], mean[j], 1e-9);
+        for (index_t k = 0; k < q; ++k) CHECK_NEAR(found.y_mean[k], mean[p + k], 1e-9);
+        for (index_t i = 0; i < p; ++i) {
+            for (index_t j = 0; j < p; ++j) CHECK_NEAR(found.gram[i * p + j], expected[i * d + j] * share, 1e-6 * share * 300);
+            for (index_t k = 0; k < q; ++k) CHECK_NEAR(found.cross[i * q + k], expected[i * d + p + k] * share, 1e-6 * share * 300);
+        }
+        for (index_t k = 0; k < q; ++k)
+            CHECK_NEAR(found.y_squares[k], expected[(p + k) * d + p + k] * share, 1e-6 * share * 300);
+    }
+    const auto plain = centred_moments(c_matrix<const double>(whole.data(), d, d), nullptr, shift.data(), q, false, false);
+    CHECK(plain.gram[1] == whole[1] && plain.cross[0] == whole[p] && plain.x_mean[2] == 0.0 && plain.y_mean[1] == 0.0);
 }
 
 TEST("Gram matrices of parts add up to the whole") {

@@ -33,6 +33,19 @@ def load_blas() -> None:
 def blas_ready() -> bool:
     """Whether the BLAS and LAPACK routines are loaded."""
 
+def all_finite(values: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> bool:
+    """Whether no number is missing or infinite."""
+
+def scaled_cholesky(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], lift: float) -> tuple | None:
+    """
+    (factor, scale, reciprocal condition) of a small matrix plus `lift` on its diagonal, scaled to a diagonal of 1; None where it is not positive definite.
+    """
+
+def scaled_solve(factor: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    The solution for each column of `right`, by what `scaled_cholesky` gave.
+    """
+
 def random_uniform(key: int, stream: int, size: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Uniform numbers in [0, 1) from one Philox stream."""
 
@@ -120,6 +133,16 @@ def weighted_gram(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), 
 def central_values(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], step: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     Of each column of x and y the mean over every step-th row, of one that is constant there its value.
+    """
+
+def far_columns(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.bool_], dict(shape=(None,))]:
+    """
+    Which columns have a mean more than a hundred deviations from the shift of these sums.
+    """
+
+def centred_moments(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], less: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: int, centre: bool, averaged: bool) -> tuple:
+    """
+    (weight, mean of x, mean of y, gram, cross, squares of y) around the mean, or around zero without `centre`.
     """
 
 def class_grams(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
@@ -574,6 +597,11 @@ def complete_rows(fitted: dict, cells: Annotated[NDArray[numpy.float64], dict(sh
 def monomials(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ones: bool, finite: bool, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
     """
     Monomials of each row, by runs of (parent, first column, count), into out.
+    """
+
+def monomial_gram(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    As weighted_gram of the monomials of (x - centre) / scale, which are never held at once.
     """
 
 class Bins:

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
@@ -41,7 +42,25 @@ ASSAY_DISPATCH(void, rows, rows_body,
                (Matrix<const double> x, const MonomialRuns& runs, Matrix<double> out, index_t begin, index_t end),
                (x, runs, out, begin, end))
 
+ASSAY_INLINE void scaled_rows_body(Matrix<const double> x, const double* centre, const double* scale, const MonomialRuns& runs,
+                                   index_t begin, index_t end, double* row, double* to, index_t width) {
+    for (index_t i = begin; i < end; ++i, to += width) {
+        for (index_t j = 0; j < x.cols; ++j) row[j] = (x.row(i)[j] - centre[j]) / scale[j];
+        row_body(row, runs, to, width);
+    }
+}
+ASSAY_DISPATCH(void, scaled_rows, scaled_rows_body,
+               (Matrix<const double> x, const double* centre, const double* scale, const MonomialRuns& runs, index_t begin,
+                index_t end, double* row, double* to, index_t width),
+               (x, centre, scale, runs, begin, end, row, to, width))
+
 }  // namespace
+
+void scaled_monomials(Matrix<const double> x, const double* centre, const double* scale, const MonomialRuns& runs,
+                      index_t begin, index_t end, double* to, index_t width) {
+    std::vector<double> row(static_cast<std::size_t>(x.cols));
+    scaled_rows(x, centre, scale, runs, begin, end, row.data(), to, width);
+}
 
 void monomials(Matrix<const double> x, const MonomialRuns& runs, Matrix<double> out, int threads) {
     constexpr index_t worth_a_team = 1 << 20, grain = 256;

@@ -1,11 +1,13 @@
 #include "assay/statistics/gram.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <vector>
 
 #include "assay/common/lanes.hpp"
+#include "assay/common/scratch.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay {
@@ -14,6 +16,7 @@ namespace {
 constexpr index_t panel = 16;       // columns of a panel
 constexpr index_t row_block = 128;  // rows packed at a time: a panel of them is 16 KiB, half of a level-1 cache
 constexpr index_t narrow_limit = 768;
+constexpr index_t few_panels = 4;  // of a table for which there is room on the stack
 
 using Vector8 = double __attribute__((vector_size(64), may_alias));
 using Vector4 = double __attribute__((vector_size(32), may_alias));
@@ -130,6 +133,7 @@ struct Table {
     RowSelection selection;
     const double* shift;
     index_t panels;
+    const MakeRows* make = nullptr;  // what writes the rows, where x holds none
 
     index_t packed_size() const { return panels * row_block * panel; }
     index_t used(index_t i) const { return std::min(panel, x.cols + y.cols + 1 - i * panel); }
@@ -143,18 +147,30 @@ struct Table {
         else tile_narrow(a, b, rows, shape, c, panels * panel);
     }
 
-    // Rows begin..end of the selection into packed panels; `weighted` is left alone when there are no weights.
-    void pack(index_t begin, index_t end, double* plain, double* weighted) const {
+    // Asks for the share i of `panels` of the rows that are packed next, so that they arrive while others are multiplied.
+    void expect(index_t i, index_t begin, index_t end) const {
+        if (make != nullptr) return;
+        constexpr index_t line = 8;
+        const index_t rows = end - begin;
+        for (index_t k = begin + rows * i / panels; k < begin + rows * (i + 1) / panels; ++k) {
+            const double* next = x.row(selection.row(k));
+            for (index_t j = 0; j < x.cols; j += line) __builtin_prefetch(next + j);
+        }
+    }
+
+    // Rows begin..end of the selection into packed panels, from `made` where they are there; `weighted` is left alone when there
+    // are no weights.
+    void pack(index_t begin, index_t end, double* plain, double* weighted, const double* made = nullptr) const {
         const index_t step = row_block * panel;
         // Listed rows lie apart, where the processor does not expect them: they are asked for some rows ahead.
         constexpr index_t ahead = 12, line = 8;
         for (index_t i = begin; i < end; ++i) {
             const index_t row = selection.row(i);
-            if (selection.rows != nullptr && i + ahead < selection.count) {
+            if (made == nullptr && selection.rows != nullptr && i + ahead < selection.count) {
                 const double* next = x.row(selection.row(i + ahead));
                 for (index_t j = 0; j < x.cols; j += line) __builtin_prefetch(next + j);
             }
-            const double* xs = x.row(row);
+            const double* xs = made != nullptr ? made + (i - begin) * x.cols : x.row(row);
             const double* ys = y.cols > 0 ? y.row(row) : nullptr;
             pack_row(xs, x.cols, ys, y.cols, shift, 1.0, plain + (i - begin) * panel, step);
             if (selection.weights != nullptr)
@@ -181,24 +197,30 @@ void narrow_gram(const Table& table, double* padded, int threads) {
             begin += skipped;
             end += skipped;
             const bool weighted = table.selection.weights != nullptr;
-            Aligned plain = allocate(table.packed_size());
-            Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
-            std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
-            if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
-            // Cleared here and not for all at once: the memory is first touched by the thread that uses it.
+            const index_t packed = table.packed_size();
+            const Aligned made = table.make != nullptr ? allocate(row_block * table.x.cols) : nullptr;
+            Scratch<2 * few_panels * row_block * panel> room(weighted ? 2 * packed : packed);
+            double *const plain = room.data(), *const scaled = plain + packed;
+            std::fill(plain, plain + (weighted ? 2 * packed : packed), 0.0);
+            // Cleared here and not for all at once: the memory is first touched by the thread that uses it. A single chunk has
+            // nothing to be added to.
             Aligned& own = partial[static_cast<std::size_t>(chunk)];
-            if (own == nullptr) own = allocate(cells);
-            double* sums = own.get();
-            std::fill(sums, sums + cells, 0.0);
+            if (own == nullptr && chunks > 1) own = allocate(cells);
+            double* sums = chunks > 1 ? own.get() : padded;
+            if (chunks > 1) std::fill(sums, sums + cells, 0.0);
             for (index_t first = begin; first < end; first += row_block) {
                 const index_t last = std::min(end, first + row_block);
-                table.pack(first, last, plain.get(), scaled.get());
-                const double* left = weighted ? scaled.get() : plain.get();
-                for (index_t i = 0; i < table.panels; ++i)
+                if (made != nullptr) (*table.make)(first, last, made.get());
+                table.pack(first, last, plain, scaled, made.get());
+                const double* left = weighted ? scaled : plain;
+                for (index_t i = 0; i < table.panels; ++i) {
+                    table.expect(i, last, std::min(end, last + row_block));
                     for (index_t j = i; j < table.panels; ++j)
-                        table.multiply(left, plain.get(), last - first, i, j, sums);
+                        table.multiply(left, plain, last - first, i, j, sums);
+                }
             }
         });
+        if (chunks == 1) return;
         const auto used = static_cast<std::size_t>(chunk_count(rows, grain));
         parallel_chunks(width, panel, threads, [&](index_t, index_t begin, index_t end) {
             for (std::size_t c = 0; c < used; ++c) {
@@ -218,11 +240,14 @@ void wide_gram(const Table& table, double* padded, int threads) {
     Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
     std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
     if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
+    const Aligned made = table.make != nullptr ? allocate(row_block * table.x.cols) : nullptr;
     for (index_t first = 0; first < n && !interrupted(); first += row_block) {
         const index_t last = std::min(n, first + row_block);
+        if (made != nullptr) (*table.make)(first, last, made.get());
         parallel_chunks(last - first, 8, threads, [&](index_t, index_t begin, index_t end) {
             table.pack(first + begin, first + end, plain.get() + begin * panel,
-                       weighted ? scaled.get() + begin * panel : nullptr);
+                       weighted ? scaled.get() + begin * panel : nullptr,
+                       made != nullptr ? made.get() + begin * table.x.cols : nullptr);
         });
         const double* left = weighted ? scaled.get() : plain.get();
         parallel_chunks(table.panels, 1, threads, [&](index_t i, index_t, index_t) {
@@ -351,6 +376,19 @@ void write_both_halves(const double* padded, index_t width, double* gram, index_
         for (index_t j = i; j < d; ++j) gram[i * d + j] = gram[j * d + i] = padded[i * width + j];
 }
 
+index_t panels_of(index_t columns) { return (columns + panel - 1) / panel; }
+
+void gram_of(const Table& table, double* gram, int threads) {
+    const index_t d = table.x.cols + table.y.cols + 1, width = table.panels * panel;
+    Scratch<few_panels * few_panels * panel * panel> padded(width * width);
+    std::fill(padded.data(), padded.data() + width * width, 0.0);
+    // Waking threads costs more than a small product; the chunks, and so the bits, are the same.
+    if (table.selection.count * d * d < 6'000'000) threads = 1;
+    if (d <= narrow_limit) narrow_gram(table, padded.data(), threads);
+    else wide_gram(table, padded.data(), threads);
+    write_both_halves(padded.data(), width, gram, d);
+}
+
 }  // namespace
 
 void quadratic_forms(Matrix<const double> gram, Matrix<const double> combinations, double* out, int threads) {
@@ -365,15 +403,13 @@ void quadratic_forms(Matrix<const double> gram, Matrix<const double> combination
 
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads) {
-    const index_t d = x.cols + y.cols + 1, panels = (d + panel - 1) / panel, width = panels * panel;
-    const Table table{x, y, selection, shift, panels};
-    const Aligned padded = allocate(width * width);
-    std::fill(padded.get(), padded.get() + width * width, 0.0);
-    // Waking threads costs more than a small product; the chunks, and so the bits, are the same.
-    if (selection.count * d * d < 6'000'000) threads = 1;
-    if (d <= narrow_limit) narrow_gram(table, padded.get(), threads);
-    else wide_gram(table, padded.get(), threads);
-    write_both_halves(padded.get(), width, gram, d);
+    gram_of({x, y, selection, shift, panels_of(x.cols + y.cols + 1)}, gram, threads);
+}
+
+void made_gram(index_t columns, const MakeRows& make, Matrix<const double> y, const double* weights, const double* shift,
+               double* gram, int threads) {
+    const Matrix<const double> none{nullptr, y.rows, columns, columns, 1};
+    gram_of({none, y, {nullptr, y.rows, weights}, shift, panels_of(columns + y.cols + 1), &make}, gram, threads);
 }
 
 void central_values(Matrix<const double> x, Matrix<const double> y, index_t step, double* shift) {
@@ -381,7 +417,10 @@ void central_values(Matrix<const double> x, Matrix<const double> y, index_t step
         std::vector<double> sums(static_cast<std::size_t>(table.cols), 0.0), others(sums);
         index_t count = 0;
         for (index_t i = 0; i < table.rows; i += step, ++count) {
+            constexpr index_t ahead = 8, line = 8;  // such rows lie where the processor does not expect them
             const double *row = table.row(i), *first = table.row(0);
+            if (i + ahead * step < table.rows)
+                for (index_t j = 0; j < table.cols; j += line) __builtin_prefetch(row + ahead * step * table.row_stride + j);
             for (std::size_t j = 0; j < sums.size(); ++j) {
                 sums[j] += row[j];
                 others[j] += row[j] != first[j] ? 1.0 : 0.0;
@@ -390,6 +429,54 @@ void central_values(Matrix<const double> x, Matrix<const double> y, index_t step
         for (std::size_t j = 0; j < sums.size(); ++j)
             *shift++ = others[j] > 0.0 ? sums[j] / static_cast<double>(count) : table.row(0)[j];
     }
+}
+
+void far_columns(Matrix<const double> gram, const double* shift, bool* far) {
+    const index_t d = gram.cols - 1;
+    const double *last = gram.row(d), weight = last[d];
+    for (index_t j = 0; j < d; ++j) {
+        const double offset = std::abs(last[j] / weight), variance = gram.row(j)[j] / weight - offset * offset;
+        far[j] = offset > 100 * std::sqrt(std::max(variance, 0.0)) && offset > 1e-10 * std::abs(shift[j]) &&
+                 offset < INFINITY;
+    }
+}
+
+CentredMoments centred_moments(Matrix<const double> gram, const double* less, const double* shift, index_t targets,
+                               bool centre, bool averaged) {
+    const index_t d = gram.cols, q = targets, p = d - 1 - q;
+    const auto size = [](index_t count) { return static_cast<std::size_t>(count); };
+    // Row i of the sums into `row`, from `begin` to `end`.
+    const auto copy = [&](index_t i, index_t begin, index_t end, double* row) {
+        const double* from = gram.row(i);
+        if (less == nullptr) std::copy(from + begin, from + end, row);
+        else
+            for (index_t j = begin; j < end; ++j) row[j - begin] = from[j] - less[i * d + j];
+    };
+    std::vector<double> first(size(d)), mean(size(d - 1), 0.0);
+    copy(d - 1, 0, d, first.data());
+    const double weight = first.back();
+    for (index_t j = 0; centre && j < d - 1; ++j) mean[size(j)] = first[size(j)] / weight;
+    CentredMoments found{weight,
+                         std::vector<double>(size(p), 0.0),
+                         std::vector<double>(size(q), 0.0),
+                         std::vector<double>(size(p * p)),
+                         std::vector<double>(size(p * q)),
+                         std::vector<double>(size(q))};
+    const auto moments = [&](index_t i, index_t begin, index_t end, double* row) {
+        copy(i, begin, end, row);
+        if (centre)
+            for (index_t j = begin; j < end; ++j) row[j - begin] -= first[size(i)] * mean[size(j)];
+        if (averaged)
+            for (index_t j = begin; j < end; ++j) row[j - begin] /= weight;
+    };
+    for (index_t i = 0; i < p; ++i) {
+        moments(i, 0, p, found.gram.data() + i * p);
+        moments(i, p, d - 1, found.cross.data() + i * q);
+    }
+    for (index_t k = 0; k < q; ++k) moments(p + k, p + k, p + k + 1, found.y_squares.data() + k);
+    for (index_t j = 0; centre && j < d - 1; ++j)
+        (j < p ? found.x_mean[size(j)] : found.y_mean[size(j - p)]) = shift[j] + mean[size(j)];
+    return found;
 }
 
 void class_grams(Matrix<const double> x, const std::int32_t* codes, index_t classes, RowSelection selection,

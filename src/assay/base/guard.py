@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
+from .. import _kernels
 from .cells import is_pandas
 from .columns import column_name
 from .errors import AssayError, CostError, DataError, KindError, plain, sentence
@@ -318,10 +319,8 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         if value.dtype.kind != "f":
             return True
-        if value.size < 4096:
-            return bool(np.isfinite(value).all())
-        with np.errstate(over="ignore", invalid="ignore"):
-            return math.isfinite(value.sum()) or bool(np.isfinite(value).all())
+        plain_numbers = value.dtype == _FLOAT64 and value.flags.aligned
+        return _kernels.all_finite(value) if plain_numbers else bool(np.isfinite(value).all())
     if isinstance(value, float):
         return value - value == 0.0
     if isinstance(value, (list, tuple)):

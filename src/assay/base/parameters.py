@@ -272,7 +272,7 @@ class Parameter:
 
     def check(self, owner: str, value: Any) -> None:
         """Raise the error sentence if `value` is not allowed."""
-        if not self.kind.accepts(value):
+        if value is not self.default and not self.kind.accepts(value):
             large = isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST
             raise ParameterError(
                 owner,

@@ -40,8 +40,12 @@ def _levels(n_features: int, degree: int, interaction_only: bool) -> list[tuple[
     return levels
 
 
-def _runs(powers: np.ndarray) -> np.ndarray:
-    """(parent, first column, count) of the monomials that continue each one, for exponents as `monomial_powers` has."""
+def monomial_runs(powers: np.ndarray) -> np.ndarray:
+    """(parent, first column, count) of the monomials that continue each one, for exponents as `monomial_powers` has.
+
+    >>> monomial_runs(monomial_powers(2, 2)).tolist()
+    [[-1, 0, 2], [0, 0, 2], [1, 1, 1]]
+    """
     n_features = powers.shape[1]
     degree = int(powers.sum(axis=1).max(initial=1))
     interaction_only = int(powers.max(initial=0)) < 2
@@ -71,7 +75,7 @@ def monomial_cells(
     array([[2., 3., 4., 6., 9.]])
     """
     cells = np.empty((rows.shape[0], powers.shape[0] + int(ones))) if out is None else out
-    _kernels.monomials(np.ascontiguousarray(rows), _runs(powers), ones, finite, cells, threads)
+    _kernels.monomials(np.ascontiguousarray(rows), monomial_runs(powers), ones, finite, cells, threads)
     return cells
 
 

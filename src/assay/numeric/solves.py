@@ -6,6 +6,7 @@ in blocks gives its rows by `rows[part]` at once.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,9 @@ Rows = Any
 RAW_TOLERANCE = 1e-13
 REDUCED_TOLERANCE = 1e-12
 CHUNK = 2048
+_SMALL = 96
+"""Width up to which a kernel of our own has a factor sooner than LAPACK finds its way into the caches."""
+_NARROW = 512
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,9 @@ class Cholesky:
         """The solution for `right`, or for each of its columns."""
         if not right.size:
             return np.zeros(right.shape)
+        if right.shape[0] <= _SMALL:
+            columns = right.reshape(right.shape[0], -1)
+            return _kernels.scaled_solve(self.factor, self.scale, columns).reshape(right.shape)
         scale = self.scale[:, None] if right.ndim == 2 else self.scale
         solution, _ = lapack.dpotrs(self.factor, right * scale, lower=1)
         return solution * scale
@@ -152,28 +159,43 @@ class Cholesky:
         return np.einsum("ij,ij->i", inverse.T, inverse.T) * self.scale**2
 
 
-def cholesky(matrix: np.ndarray, *, overwrite: bool = False) -> Cholesky | None:
-    """The scaled Cholesky factor, or None if the matrix is not positive definite in float64; with `overwrite` in the
-    place of the matrix, which must be C-ordered.
+def few_blas_threads(width: int) -> contextlib.AbstractContextManager[None]:
+    """A context in which a square matrix of this width is decomposed: on one thread of BLAS unless it is wide, for
+    several would mostly wait for each other, spinning, on a busy machine a hundred times as long as the work takes.
 
-    >>> cholesky(np.array([[4.0, 0.0], [0.0, 9.0]])).solve(np.array([4.0, 9.0]))
+    >>> with few_blas_threads(200):
+    ...     pass
+    """
+    return one_blas_thread() if width <= _NARROW else contextlib.nullcontext()
+
+
+def cholesky(matrix: np.ndarray, *, lift: float = 0.0, overwrite: bool = False) -> Cholesky | None:
+    """The scaled Cholesky factor of the matrix with `lift` added to its diagonal, or None if that is not positive
+    definite in float64; with `overwrite` in the place of the matrix, which must be C-ordered.
+
+    >>> cholesky(np.array([[4.0, 0.0], [0.0, 8.0]]), lift=1.0).solve(np.array([5.0, 9.0]))
     array([1., 1.])
     """
-    diagonal = matrix.diagonal()
-    if not (diagonal.min(initial=np.inf) > 0 and diagonal.max(initial=0.0) < np.inf):
-        return None
-    scale = 1.0 / np.sqrt(diagonal)
+    if matrix.shape[0] <= _SMALL:
+        found = _kernels.scaled_cholesky(matrix, lift)
+        return None if found is None else Cholesky(*found)
     # The transpose of a C-ordered matrix is what LAPACK works on without a copy.
     scaled = matrix if overwrite else np.array(matrix.T, order="C")
+    diagonal = np.einsum("ii->i", scaled)
+    diagonal += lift
+    if not (diagonal.min() > 0 and diagonal.max() < np.inf):
+        return None
+    scale = 1.0 / np.sqrt(diagonal)
     scaled *= scale
     scaled *= scale[:, None]
     norm = lapack.dlange("1", scaled.T)
     if not np.isfinite(norm):
         return None
-    factor, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
-    if info != 0:
-        return None
-    reciprocal, info = lapack.dpocon(factor, norm, uplo="L")
+    with few_blas_threads(matrix.shape[0]):
+        factor, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
+        if info != 0:
+            return None
+        reciprocal, info = lapack.dpocon(factor, norm, uplo="L")
     return Cholesky(factor, scale, float(reciprocal)) if info == 0 else None
 
 

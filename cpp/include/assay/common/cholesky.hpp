@@ -25,6 +25,13 @@ ASSAY_INLINE double dot_inline(const double* a, const double* b, index_t n) {
 // L in place of a; false if a is not positive definite.
 bool cholesky(double* a, index_t n);
 
+// The factor of s (a + lift I) s with s_i = 1 / sqrt(a_ii + lift), so that its diagonal is 1, zeros above it; gives one over its
+// condition number in the 1-norm, or 0 where it is not positive definite. factor (OUT): n x n; scale (OUT): n values.
+double scaled_cholesky(const double* a, index_t n, double lift, double* factor, double* scale);
+
+// (a + lift I)^-1 right by that factor, for n x count right-hand sides. out (OUT): n x count.
+void scaled_solve(const double* factor, const double* scale, index_t n, const double* right, index_t count, double* out);
+
 // x <- L^-1 x and x <- L'^-1 x.
 void solve_lower(const double* factor, index_t n, double* x);
 void solve_upper(const double* factor, index_t n, double* x);

@@ -21,4 +21,8 @@ struct MonomialRuns {
 // x IN n x p; out OUT n x (monomials + ones). The caller has checked the runs.
 void monomials(Matrix<const double> x, const MonomialRuns& runs, Matrix<double> out, int threads);
 
+// Rows begin..end of the monomials of (x - centre) / scale, one after the other. to OUT (end - begin) x `width`.
+void scaled_monomials(Matrix<const double> x, const double* centre, const double* scale, const MonomialRuns& runs,
+                      index_t begin, index_t end, double* to, index_t width);
+
 }  // namespace assay::prepare

@@ -15,6 +15,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 #include "assay/common/views.hpp"
 
@@ -33,9 +35,30 @@ struct RowSelection {
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads);
 
+// The same of rows that are made when they are needed, a block at a time: make(begin, end, to) writes rows begin..end of
+// `columns` cells each, from any thread. weights: one for each row, or null.
+using MakeRows = std::function<void(index_t, index_t, double*)>;
+void made_gram(index_t columns, const MakeRows& make, Matrix<const double> y, const double* weights, const double* shift,
+               double* gram, int threads);
+
 // A shift near the means, from every step-th row: the mean of each column of x and y over them, of one that does not
 // vary there its value. shift (OUT): p + q values.
 void central_values(Matrix<const double> x, Matrix<const double> y, index_t step, double* shift);
+
+// Which columns have a mean more than a hundred deviations from the shift, by the sums G around it: centring them would
+// cancel. far (OUT): d - 1 values.
+void far_columns(Matrix<const double> gram, const double* shift, bool* far);
+
+// Moments around the mean, or around zero if not `centre` (then the shift is zero): of G, or of G - less where that is not null;
+// sums over weighted rows, or averages over them.
+struct CentredMoments {
+    double weight = 0;
+    std::vector<double> x_mean, y_mean;     // of the p columns and the q targets
+    std::vector<double> gram, cross;        // p x p, p x q
+    std::vector<double> y_squares;          // q
+};
+CentredMoments centred_moments(Matrix<const double> gram, const double* less, const double* shift, index_t targets,
+                               bool centre, bool averaged);
 
 // The Gram matrix of each class by itself, q = 0, in one pass over the rows: codes: one class in 0 .. classes - 1 per row of x;
 // shift: classes x p; grams (OUT): classes x (p + 1) x (p + 1). Rows gather in a block of their class, which is multiplied

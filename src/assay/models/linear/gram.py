@@ -6,12 +6,12 @@ into those of the training rows, and says when that subtraction would lose digit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ... import _kernels
 from ...base.folds import FoldTransform
 from .sparse import SparseTable
 from .standardised import Some
@@ -22,11 +22,6 @@ Rows = np.ndarray | SparseTable
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
 # error of a difference is relative to the larger term.
 LEAST_SHARE = 1e-4
-_BLOCK = 1 << 15
-"""Cells of a matrix that are changed in one step."""
-MADE = 1 << 14
-"""Rows that are made at once: some chunks of the kernel, so that its threads find work."""
-_SAMPLE = 256
 
 
 @dataclass(frozen=True)
@@ -68,50 +63,29 @@ class GramStatistics:
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
         sums_around = table.gram_sums(targets, weights, indices)
         found = cls(sums_around(shift=around, threads=threads), around, targets.shape[1], fit_intercept)
-        if not np.isfinite(found.sums[-1]).all():
-            return found
         if shift is None and fit_intercept and found._shift_is_far():
             around = found.nearer_shift(rows)
             found = cls(sums_around(shift=around, threads=threads), around, targets.shape[1], fit_intercept)
         return found
 
     @classmethod
-    def of_made(
-        cls,
-        made: Callable[[slice], np.ndarray],
-        targets: np.ndarray,
-        weights: Some,
-        *,
-        fit_intercept: bool,
-        threads: int,
+    def of_sums(
+        cls, sums: np.ndarray, shift: np.ndarray, n_targets: int, *, fit_intercept: bool
     ) -> GramStatistics | None:
-        """The statistics of rows that are `made` some at a time and never held at once; None if the shift was far."""
-        n_rows = targets.shape[0]
-        some = slice(None, None, max(1, n_rows // _SAMPLE))
-        around = table_of(made(some)).centring(np.ascontiguousarray(targets[some]), fit_intercept)()
-        sums = np.zeros((around.shape[0] + 1, around.shape[0] + 1))
-        for begin in range(0, n_rows, MADE):
-            part = slice(begin, begin + MADE)
-            of_part = None if weights is None else weights[part]
-            sums += table_of(made(part)).gram_sums(targets[part], of_part, None)(shift=around, threads=threads)
-        found = cls(sums, around, targets.shape[1], fit_intercept)
-        finite = np.isfinite(sums).all()
-        return found if finite and not (fit_intercept and found._shift_is_far()) else None
+        """The statistics of sums that were made elsewhere; None if they are not finite or the shift was far."""
+        found = cls(sums, shift, n_targets, fit_intercept)
+        if not _kernels.all_finite(sums) or (fit_intercept and found._shift_is_far()):
+            return None
+        return found
 
     def _shift_is_far(self) -> bool:
         """Whether some column mean lies many standard deviations from the shift, so that centring would cancel."""
-        return bool(self._far().any())
-
-    def _far(self) -> np.ndarray:
-        weight = self.sums[-1, -1]
-        offset = np.abs(self.sums[-1, :-1] / weight)
-        spread = np.sqrt(np.maximum(self.sums.diagonal()[:-1] / weight - offset * offset, 0.0))
-        return (offset > 100 * spread) & (offset > 1e-10 * np.abs(self.shift))
+        return bool(_kernels.far_columns(self.sums, self.shift).any())
 
     def nearer_shift(self, rows: np.ndarray | SparseTable) -> np.ndarray:
         """The means; of a sparse table only those of columns far from the shift, which are almost full."""
         offset = self.sums[-1, :-1] / self.sums[-1, -1]
-        return self.shift + table_of(rows).nearer(offset, self._far())
+        return self.shift + table_of(rows).nearer(offset, _kernels.far_columns(self.sums, self.shift))
 
     def minus(self, other: GramStatistics) -> GramStatistics:
         """The statistics of the rows that are here and not in `other` (same shift)."""
@@ -139,27 +113,10 @@ class GramStatistics:
 
         With `less`, of the rows that are not in it; `averaged` divides them by the weight.
         """
-        p = self.shift.shape[0] - self.n_targets
-        gram, cross, last = self.sums[:p, :p], self.sums[:p, p:-1], self.sums[-1]
-        if less is None:
-            gram, cross = gram.copy(), cross.copy()
-        else:
-            gram, cross, last = gram - less.sums[:p, :p], cross - less.sums[:p, p:-1], last - less.sums[-1]
-        weight = float(last[-1])
-        mean = np.zeros_like(self.shift)
-        if self.fit_intercept:
-            first = last[:-1]
-            mean = self.shift + first / weight
-            step, scaled = max(1, _BLOCK // max(1, p)), first[:p] / weight
-            for at in range(0, p, step):  # some rows at a time: what is subtracted is never a whole matrix
-                gram[at : at + step] -= first[at : min(at + step, p), None] * scaled
-            cross -= first[:p, None] * (first[p:] / weight)
-        squares = self.variation(less)[p:]
-        if averaged:
-            gram /= weight
-            cross /= weight
-            squares = squares / weight
-        return Centred(weight, mean[:p], mean[p:], gram, cross, squares)
+        of_less = None if less is None else less.sums
+        return Centred(
+            *_kernels.centred_moments(self.sums, of_less, self.shift, self.n_targets, self.fit_intercept, averaged)
+        )
 
     def variation(self, less: GramStatistics | None = None) -> np.ndarray:
         """Squares of each column and target around the mean if there is an intercept, else around zero.

@@ -13,6 +13,7 @@ from scipy import special
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ... import _kernels
 from ...base.columns import column_name, column_names
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
@@ -192,7 +193,7 @@ class LeastSquares(SparseInput, FiniteByGram, Inferring, LinearNumbers):
             return None
         threads = thread_count(self.n_jobs)
         statistics = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
-        if not np.isfinite(statistics.sums).all():
+        if not _kernels.all_finite(statistics.sums):
             return None
         whole = statistics.centred()
         factor = cholesky(whole.gram)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ... import _kernels
 from ...base.columns import column_names
 from ...base.cost import Cost
 from ...base.cv import make_folds
@@ -23,17 +24,19 @@ from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...base.views import Coefficients
 from ...base.words import first_names
-from ...numeric.monomials import count_monomials, monomial_cells, monomial_names, monomial_powers
-from .gram import MADE, GramStatistics
-from .least_squares import NEEDS_NO_REFINEMENT, LeastSquares
+from ...numeric.monomials import count_monomials, monomial_cells, monomial_names, monomial_powers, monomial_runs
+from .gram import GramStatistics
+from .least_squares import EXACT_WORK, NEEDS_NO_REFINEMENT, LeastSquares
 from .on_demand import Inferring, OnDemand
+from .tables import table_of
 
 VALIDATION_FOLDS = 5
 _BLOCK = 1 << 14
 """Rows that are shifted and multiplied out in one step."""
 _SIDE_BY_SIDE = 16
-_MANY = 1 << 15
-"""Rows from which the monomials are summed some rows at a time."""
+_MANY = 1 << 10
+"""Rows from which the monomials are summed without being held."""
+_SAMPLE = 256
 
 
 class PolynomialRegression(Inferring, Regressor):
@@ -102,15 +105,16 @@ class PolynomialRegression(Inferring, Regressor):
 
     def _solve(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, degree: int) -> LeastSquares:
         powers = monomial_powers(rows.shape[1], degree, bool(self.interaction_only))
-        if rows.shape[0] >= max(_MANY, 2 * powers.shape[0]):
-            cells = np.empty((MADE, powers.shape[0]))
-            statistics = GramStatistics.of_made(
-                lambda part: self._expand(rows[part], powers, cells),
-                target[:, None],
-                weights,
-                fit_intercept=bool(self.fit_intercept),
-                threads=thread_count(self.n_jobs),
+        exact = rows.shape[0] * (powers.shape[0] + 1) ** 2.0 <= EXACT_WORK
+        if rows.shape[0] >= max(_MANY, 2 * powers.shape[0]) and not exact:
+            some = slice(None, None, max(1, rows.shape[0] // _SAMPLE))
+            sample, of_sample = self._expand(rows[some], powers), np.ascontiguousarray(target[some, None])
+            around = table_of(sample).centring(of_sample, bool(self.fit_intercept))()
+            runs, threads = monomial_runs(powers), thread_count(self.n_jobs)
+            sums = _kernels.monomial_gram(
+                rows, self.center_, self.scale_, runs, target[:, None], weights, around, threads
             )
+            statistics = GramStatistics.of_sums(sums, around, 1, fit_intercept=bool(self.fit_intercept))
             solved = self._inner()
             if solved._fit_rest(statistics, 1, NEEDS_NO_REFINEMENT):
                 return solved
@@ -122,9 +126,9 @@ class PolynomialRegression(Inferring, Regressor):
     def _inner(self) -> LeastSquares:
         return LeastSquares(fit_intercept=bool(self.fit_intercept), n_jobs=self.n_jobs)
 
-    def _expand(self, rows: np.ndarray, powers: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
-        """The monomials of the rows, in the first rows of `room` where it is given."""
-        cells = np.empty((rows.shape[0], powers.shape[0])) if room is None else room[: rows.shape[0]]
+    def _expand(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """The monomials of the rows."""
+        cells = np.empty((rows.shape[0], powers.shape[0]))
         for at in range(0, rows.shape[0], _BLOCK):  # the shifted columns are never a whole table
             scaled = rows[at : at + _BLOCK] - self.center_
             scaled /= self.scale_

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, lstsq, svd
+from scipy.linalg import lstsq, svd
 from sklearn.base import clone
 
 from ... import _kernels
@@ -30,7 +30,7 @@ from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
 from ...numeric.moments import inverse_deviation
-from ...numeric.solves import cholesky, exact_solve, reduce_rows
+from ...numeric.solves import cholesky, exact_solve, few_blas_threads, reduce_rows
 from .gram import LEAST_SHARE, Centred, FiniteByGram, GramStatistics, complement
 from .predictions import LinearNumbers
 from .sparse import SparseInput
@@ -91,7 +91,7 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
         statistics = GramStatistics.of(
             rows, targets, weights, fit_intercept=self.fit_intercept, threads=thread_count(self.n_jobs)
         )
-        if not np.isfinite(statistics.sums).all():
+        if not _kernels.all_finite(statistics.sums):
             self._require_finite(rows)
         moments = statistics.centred()
         coefficients = _solve_moments(moments, alphas)
@@ -101,7 +101,7 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
 
     def _alphas(self, n_targets: int) -> np.ndarray:
         if type(self.alpha) is float and 0.0 <= self.alpha < np.inf:
-            return np.full(n_targets, self.alpha)
+            return np.array([self.alpha] * n_targets)
         try:
             alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         except (TypeError, ValueError):
@@ -315,7 +315,8 @@ class _Spectrum:
             moments = GramStatistics.of(
                 rows, targets, weights, fit_intercept=fit_intercept, threads=thread_count(n_jobs)
             ).centred()
-        values, vectors = eigh(moments.gram)
+        with few_blas_threads(rows.shape[1]):
+            values, vectors = np.linalg.eigh(moments.gram)
         if penalties.min() < 1e-10 * max(values[-1], 0.0):
             # The Gram matrix squares the condition number: small eigenvalues come from the rows instead.
             factor = reduce_rows(rows, targets[:, :0], weights, fit_intercept=False, centre=moments.x_mean)
@@ -347,16 +348,14 @@ def _shrink(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
 def _solve_moments(moments: Centred, alphas: np.ndarray) -> np.ndarray | None:
     """Coefficients (n_features, n_targets) from the normal equations, or None if they are not safe to solve."""
     coefficients = np.empty_like(moments.cross)
-    for alpha in set(alphas.tolist()):
-        penalised = moments.gram.copy()
-        diagonal = np.einsum("ii->i", penalised)
-        diagonal += alpha
-        factor = cholesky(penalised)
+    penalties = set(alphas.tolist())
+    for alpha in penalties:
+        factor = cholesky(moments.gram, lift=alpha)
         if factor is None or not factor.reciprocal_condition > SAFE_CONDITION:
             return None
-        chosen = alphas == alpha
+        chosen = alphas == alpha if len(penalties) > 1 else slice(None)
         coefficients[:, chosen] = factor.solve(moments.cross[:, chosen])
-    return coefficients if np.isfinite(coefficients).all() else None
+    return coefficients if _kernels.all_finite(coefficients) else None
 
 
 _Factors = np.ndarray | str | None
@@ -446,8 +445,7 @@ def _solve_wide(
     kernel = centred @ centred.T
     for alpha in np.unique(alphas):
         chosen = alphas == alpha
-        penalised = kernel + alpha * np.eye(rows.shape[0])
-        factor = cholesky(penalised) if alpha > 0 else None
+        factor = cholesky(kernel, lift=alpha) if alpha > 0 else None
         if factor is not None and factor.reciprocal_condition > SAFE_CONDITION:
             coefficients[:, chosen] = centred.T @ factor.solve(right[:, chosen])
         else:

@@ -27,8 +27,10 @@ from .sparse import SparseInput, SparseTable
 from .tables import require_narrow, table_of, validation_folds
 
 WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
-_SMALL = 2**24
+_SMALL = 2**28
 """Products of a row's cells, over all rows, up to which BLAS works on one thread."""
+_BLOCK = 512
+"""Rows that are scored at once, so that they stay in a second-level cache."""
 
 
 class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
@@ -178,19 +180,26 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
         slopes = gains * (spectrum.vectors.T @ moments.cross)
         constant = 1.0 / moments.weight if self.fit_intercept else 0.0
         squares, leverages = np.zeros(alphas.shape[0]), np.zeros(alphas.shape[0])
-        for begin in range(0, rows.shape[0], 2048):
-            part = slice(begin, begin + 2048)
-            scores = (table_of(rows).written(part) - moments.x_mean) @ spectrum.vectors
+        count = min(_BLOCK, rows.shape[0])  # rows whose room is used for all
+        widths = rows.shape[1], spectrum.vectors.shape[1], alphas.shape[0], alphas.shape[0]
+        room = [np.empty((count, width)) for width in widths]
+        for begin in range(0, rows.shape[0], _BLOCK):
+            part = slice(begin, begin + _BLOCK)
+            given = table_of(rows).written(part)
+            centred, scores, error, leverage = (cells[: given.shape[0]] for cells in room)
+            np.subtract(given, moments.x_mean, out=centred)
+            np.matmul(centred, spectrum.vectors, out=scores)
             weight = np.ones(scores.shape[0]) if weights is None else weights[part]
-            error = scores @ slopes
+            np.matmul(scores, slopes, out=error)
             np.subtract((target[part] - moments.y_mean[0])[:, None], error, out=error)
             np.square(scores, out=scores)
-            leverage = scores @ gains
+            np.matmul(scores, gains, out=leverage)
             leverage += constant
             if self.criterion == "gcv":
                 leverages += weight @ leverage
             else:
-                np.maximum(1.0 - leverage, 1e-10, out=leverage)
+                np.subtract(1.0, leverage, out=leverage)
+                np.maximum(leverage, 1e-10, out=leverage)
                 error /= leverage
             squares += weight @ np.square(error, out=error)
         if self.criterion == "gcv":
