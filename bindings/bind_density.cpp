@@ -5,30 +5,24 @@
 
 #include "assay/density/kernel_sums.hpp"
 #include "bindings.hpp"
+#include "checked_tree.hpp"
 
 namespace assay::bindings {
 namespace {
 
 using density::Kernel;
-using neighbours::KdTreeView;
 
-Result1<double> kernel_sums(const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
+Result1<double> kernel_sums(const Array1<const std::int32_t>& order, const Array1<const std::int32_t>& column,
                             const Array1<const std::int32_t>& right, const Array1<const double>& low,
-                            const Array1<const double>& high, const Array1<const double>& panels, int kernel,
+                            const Array1<const double>& high, const Array2<const double>& rows, int kernel,
                             const std::optional<Array1<const double>>& weights, const Array2<const double>& queries,
                             const Array1<const double>& bandwidths,
                             const std::optional<Array1<const std::int64_t>>& left_out, double tolerance, int threads) {
     const char* name = "log_kernel_sums";
-    const auto n = static_cast<index_t>(order.shape(0)), d = static_cast<index_t>(queries.shape(1));
     require(kernel >= 0 && kernel < density::kernel_count, name, "kernel must be the code of a kernel");
-    require(right.shape(0) == column.shape(0) && low.shape(0) == column.shape(0) && high.shape(0) == column.shape(0),
-            name, "the nodes of the tree must have four arrays of one length");
-    require(static_cast<index_t>(panels.shape(0)) == neighbours::panel_count(n) * d * neighbours::panel_lanes, name,
-            "panels must hold the rows of the tree");
-    const KdTreeView tree{order.data(), column.data(), right.data(), low.data(), high.data(), panels.data(), n};
-    require(n > 0 && neighbours::well_formed(tree, static_cast<index_t>(column.shape(0)), d), name,
-            "the tree must be well formed");
-    for (index_t i = 0; i < n; ++i) require(order.data()[i] >= 0 && order.data()[i] < n, name, "order must hold rows");
+    require(queries.shape(1) == rows.shape(1), name, "queries must have the columns of rows");
+    const neighbours::KdTreeView tree = checked_tree(name, order, column, right, low, high, rows);
+    const index_t n = tree.rows.rows;
     require(!weights || static_cast<index_t>(weights->shape(0)) == n, name, "weights must have one value per row");
     require(bandwidths.shape(0) == queries.shape(0) || bandwidths.shape(0) == 1, name,
             "bandwidths must have one value, or one per query");
@@ -69,7 +63,7 @@ Result1<double> binning(const Array2<const double>& rows, const std::optional<Ar
 }  // namespace
 
 void bind_density(nb::module_& m) {
-    m.def("log_kernel_sums", &kernel_sums, "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "kernel"_a,
+    m.def("log_kernel_sums", &kernel_sums, "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "rows"_a, "kernel"_a,
           "weights"_a.none(), "queries"_a, "bandwidths"_a, "left_out"_a.none(), "tolerance"_a, "threads"_a,
           "Log of the sum of a kernel (0 gaussian, 1 epanechnikov, 2 box) over the rows of a tree, for each query.");
     m.def("linear_binning", &binning, "rows"_a, "weights"_a.none(), "low"_a, "step"_a, "sizes"_a,

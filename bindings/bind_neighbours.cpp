@@ -2,11 +2,11 @@
 #include "assay/common/large_pages.hpp"
 #include "assay/neighbours/byte_screen.hpp"
 #include "assay/neighbours/distance_reduce.hpp"
-#include "assay/neighbours/kd_tree.hpp"
 #include "assay/neighbours/kernel_functions.hpp"
 #include "assay/neighbours/mixed_tree.hpp"
 #include "assay/neighbours/votes.hpp"
 #include "bindings.hpp"
+#include "checked_tree.hpp"
 #include "listed_rows.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -130,23 +130,6 @@ MetricOptions checked_panels(const char* kernel, Metric metric, double p, const 
         options.nominal = nominal.data();
     }
     return options;
-}
-
-KdTreeView checked_tree(const char* kernel, const Array1<const std::int64_t>& order,
-                        const Array1<const std::int32_t>& column, const Array1<const std::int32_t>& right,
-                        const Array1<const double>& low, const Array1<const double>& high,
-                        const Array1<const double>& panels, int metric, const Rows& queries) {
-    const auto n = static_cast<index_t>(order.shape(0));
-    require(n > 0 && column.shape(0) > 0, kernel, "the tree must not be empty");
-    require(right.shape(0) == column.shape(0) && low.shape(0) == column.shape(0) && high.shape(0) == column.shape(0),
-            kernel, "node arrays must have one length");
-    require(panels.shape(0) == to_size(panel_count(n) * panel_lanes) * queries.shape(1), kernel,
-            "panels must hold every row with the columns of queries");
-    require(metric >= 0 && metric <= static_cast<int>(Metric::minkowski), kernel, "metric has no tree");
-    const KdTreeView tree{order.data(), column.data(), right.data(), low.data(), high.data(), panels.data(), n};
-    require(well_formed(tree, static_cast<index_t>(column.shape(0)), static_cast<index_t>(queries.shape(1))), kernel,
-            "the links of the tree must lead to its nodes");
-    return tree;
 }
 
 MixedTreeView checked_mixed_tree(const char* kernel, const Array1<const std::int64_t>& order,
@@ -275,15 +258,16 @@ template <class Limit, class Run>
 void def_kd_tree(nb::module_& m, const char* name, const char* limit, const char* text, Run run) {
     m.def(
         name,
-        [name, run](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
+        [name, run](const Array1<const std::int32_t>& order, const Array1<const std::int32_t>& column,
                     const Array1<const std::int32_t>& right, const Array1<const double>& low,
-                    const Array1<const double>& high, const Array1<const double>& panels, int metric, double p,
-                    const Rows& queries, Limit asked, int threads) {
-            const MetricTree index{checked_tree(name, order, column, right, low, high, panels, metric, queries),
-                                   static_cast<Metric>(metric), p};
-            return run(name, index, index.tree.n, queries, asked, threads);
+                    const Array1<const double>& high, const Rows& rows, int metric, double p, const Rows& queries, Limit asked,
+                    int threads) {
+            require(metric >= 0 && metric <= static_cast<int>(Metric::minkowski), name, "metric has no tree");
+            require(queries.shape(1) == rows.shape(1), name, "queries must have the columns of rows");
+            const MetricTree index{checked_tree(name, order, column, right, low, high, rows), static_cast<Metric>(metric), p};
+            return run(name, index, index.tree.rows.rows, queries, asked, threads);
         },
-        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a,
+        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "rows"_a, "metric"_a, "p"_a, "queries"_a,
         nb::arg(limit), "threads"_a, text);
 }
 template <class Limit, class Run>
@@ -473,11 +457,12 @@ void bind_neighbours(nb::module_& m) {
         [](const Rows& rows, int threads) {
             const auto X = view(rows);
             require(X.rows > 0 && X.cols > 0, "kd_tree", "rows must not be empty");
+            require(X.rows < most_tree_rows, "kd_tree", "rows must be fewer than 2^31");
             KdTree tree = without_gil([&] { return build_kd_tree(X, threads); });
             return nb::make_tuple(own(std::move(tree.order)), own(std::move(tree.column)), own(std::move(tree.right)),
-                                  own(std::move(tree.low)), own(std::move(tree.high)), own(std::move(tree.panels)));
+                                  own(std::move(tree.low)), own(std::move(tree.high)));
         },
-        "rows"_a, "threads"_a, "The k-d tree of rows: (order, column, right, low, high, panels).");
+        "rows"_a, "threads"_a, "The k-d tree of rows: (order, column, right, low, high).");
     def_kd_tree<index_t>(m, "kd_tree_nearest", "k", nearest_text, nearest_by([](const auto& index, auto... asked) {
         nearest_in_tree(index.tree, index.metric, index.p, asked...);
     }));

@@ -26,8 +26,7 @@ TEST("kernel sums by the tree equal direct sums, with weights and a row left out
     for (double& value : weights) value = 1.0 + static_cast<double>(random.below(3));
     const auto rows = c_matrix<const double>(x.data(), n, d);
     const neighbours::KdTree tree = neighbours::build_kd_tree(rows, 2);
-    const neighbours::KdTreeView view{tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
-                                      tree.high.data(),  tree.panels.data(), n};
+    const neighbours::KdTreeView view = tree.view(rows);
     const std::vector<std::int64_t> left_out{5, -1, 699};
     const std::vector<double> bandwidths{0.3, 0.7, 0.3};
     const std::vector<double> queries{x[10], x[11], 0.2, -0.1, x[1398], x[1399]};

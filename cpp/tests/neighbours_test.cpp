@@ -97,8 +97,7 @@ std::pair<Found, index_t> in_bytes(Matrix<const double> X, Matrix<const double> 
 
 Found in_tree(Matrix<const double> X, Matrix<const double> Q, index_t k, Metric metric) {
     const KdTree tree = build_kd_tree(X, 1);
-    const KdTreeView view{tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
-                          tree.high.data(),  tree.panels.data(), X.rows};
+    const KdTreeView view = tree.view(X);
     const auto size = static_cast<std::size_t>(Q.rows * k);
     Found found{std::vector<std::int64_t>(size), std::vector<double>(size)};
     nearest_in_tree(view, metric, 3.0, Q, k, found.rows.data(), found.distances.data(), 2);
@@ -141,7 +140,7 @@ TEST("screened search, panels and tree give the float64 answer on friendly and n
             const index_t n = 517, m = 29;
             const auto x = draw(shape, n, d, 1), q = draw(shape, m, d, 2);
             const auto X = c_matrix(x.data(), n, d), Q = c_matrix(q.data(), m, d);
-            for (index_t k : {1, 6, 200, 517}) {
+            for (index_t k : {1, 6, 8, 9, 200, 517}) {
                 const Found expected = by_definition(x, q, d, k);
                 CHECK(screened(X, Q, k, 1) == expected);
                 CHECK(by_panels(X, Q, k, Metric::euclidean) == expected);
@@ -224,8 +223,7 @@ TEST("counts within a radius agree between screening, panels, tree and definitio
         std::vector<double> panels(static_cast<std::size_t>(panel_count(450) * panel_lanes * 4));
         pack_panels(X, nullptr, panels.data(), 1);
         const KdTree tree = build_kd_tree(X, 1);
-        const KdTreeView view{tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
-                              tree.high.data(),  tree.panels.data(), 450};
+        const KdTreeView view = tree.view(X);
         for (double squared : {0.0, 1.0, 3.0, 100.0}) {
             std::vector<std::int64_t> expected(31, 0), counts(31);
             for (std::size_t i = 0; i < all.distances.size(); ++i) expected[i / 450] += all.distances[i] <= squared;
@@ -241,13 +239,9 @@ TEST("counts within a radius agree between screening, panels, tree and definitio
 
 TEST("a tree whose links were changed is refused") {
     const auto x = draw(Shape::normal, 200, 2, 13);
-    KdTree tree = build_kd_tree(c_matrix(x.data(), 200, 2), 1);
-    const auto nodes = static_cast<index_t>(tree.column.size());
-    const auto formed = [&] {
-        return well_formed({tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
-                            tree.high.data(), tree.panels.data(), 200},
-                           nodes, 2);
-    };
+    const Matrix<const double> X = c_matrix(x.data(), 200, 2);
+    KdTree tree = build_kd_tree(X, 1);
+    const auto formed = [&] { return well_formed(tree.view(X)); };
     CHECK(formed());
     const std::int32_t right = tree.right[0], column = tree.column[0];
     for (std::int32_t wrong : {-1, 0, 1, 1000000}) {
@@ -261,6 +255,10 @@ TEST("a tree whose links were changed is refused") {
     }
     tree.column[0] = column;
     CHECK(formed());
+    for (std::int32_t wrong : {-1, 200}) {
+        tree.order[7] = wrong;
+        CHECK(!formed());
+    }
 }
 
 TEST("a query far outside the data is answered in float64") {
@@ -323,8 +321,7 @@ TEST("radius lists of every search hold the rows that the counts count") {
         std::vector<double> panels(static_cast<std::size_t>(panel_count(n) * panel_lanes * d));
         pack_panels(X, nullptr, panels.data(), 1);
         const KdTree tree = build_kd_tree(X, 1);
-        const KdTreeView view{tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
-                              tree.high.data(), tree.panels.data(), n};
+        const KdTreeView view = tree.view(X);
         std::vector<std::int64_t> nearest(static_cast<std::size_t>(m * 40));
         std::vector<double> distances(nearest.size());
         nearest_by_metric(Metric::euclidean, {}, panels.data(), n, Q, 40, nearest.data(), distances.data(), 1);

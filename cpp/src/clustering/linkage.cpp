@@ -137,8 +137,7 @@ public:
     }
     // The slots hold these rows from now on.
     void close_up(const std::vector<std::int32_t>& row, index_t n) {
-        const std::vector<std::int64_t> order(row.begin(), row.begin() + n);
-        neighbours::pack_panels(c_matrix<const double>(rows_.data, n, rows_.cols), order.data(), panels_.data(), threads_);
+        neighbours::pack_panels(c_matrix<const double>(rows_.data, n, rows_.cols), row.data(), panels_.data(), threads_);
     }
 
 private:

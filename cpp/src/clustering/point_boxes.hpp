@@ -38,6 +38,8 @@ public:
         low.resize(count * static_cast<std::size_t>(d));
         high.resize(low.size());
         place(0, 0, n);
+        panels.resize(static_cast<std::size_t>(neighbours::panel_count(n) * neighbours::panel_lanes * d));
+        neighbours::pack_panels(rows, tree.order.data(), panels.data(), threads);
         for (std::size_t v = count; v-- > 0;) bound(v);
     }
 
@@ -77,13 +79,14 @@ public:
     // Distances of a query from the points of a leaf: found[i] belongs to position begin + i.
     void leaf_distances(neighbours::PanelDistances measure, const double* q, std::size_t v, double* found) const {
         const Node& node = nodes[v];
-        measure(q, tree.panels.data() + node.begin * d, neighbours::panel_count(node.end - node.begin), d, options, found);
+        measure(q, panels.data() + node.begin * d, neighbours::panel_count(node.end - node.begin), d, options, found);
     }
 
     neighbours::KdTree tree;
     index_t n, d;
     std::vector<Node> nodes;
     std::vector<double> low, high;
+    std::vector<double, Unwritten<double>> panels;  // the points, in the order of the tree
     std::vector<double> pairs;  // of a node with children, for each column: low and low, -high and -high of left and right
     neighbours::MetricOptions options;
 
@@ -111,8 +114,7 @@ private:
             nodes[v] = {begin, end, -1, -1};
             return;
         }
-        const index_t half = (end - begin) / 2;
-        const index_t middle = begin + (half + neighbours::panel_lanes - 1) / neighbours::panel_lanes * neighbours::panel_lanes;
+        const index_t middle = neighbours::middle_of(begin, end);
         nodes[v] = {begin, end, static_cast<std::int32_t>(v) + 1, tree.right[v]};
         place(v + 1, begin, middle);
         place(static_cast<std::size_t>(tree.right[v]), middle, end);

@@ -338,12 +338,13 @@ struct Outside {
     Matrix<const double> rows;
     const double* all_core;
     index_t count = 0;
-    std::vector<std::int64_t> row, from;
+    std::vector<std::int32_t> row;
+    std::vector<std::int64_t> from;
     std::vector<double> least, core, panels;
 
     Outside(Matrix<const double> of, const double* with_core) : rows(of), all_core(with_core) {
         row.resize(static_cast<std::size_t>(of.rows));
-        std::iota(row.begin(), row.end(), std::int64_t{0});
+        std::iota(row.begin(), row.end(), 0);
         from.assign(row.size(), 0);
         least.assign(row.size(), infinity);
     }

@@ -37,32 +37,33 @@ struct Nodes {
     index_t d;
     std::vector<double> low, high, centre;  // nodes x d
     std::vector<double> weight, scatter;    // nodes
-    std::vector<double> row_weight;         // n, in the order of the tree
+    std::vector<double> row_weight;         // n, in the order of the tree; none where all are 1
 };
 
 class Summary {
 public:
     Summary(const KdTreeView& tree, index_t d, const double* weights) : tree_(tree), nodes_{d, {}, {}, {}, {}, {}, {}} {
-        nodes_.row_weight.assign(static_cast<std::size_t>(panel_count(tree.n) * panel_lanes), 0.0);
-        for (index_t i = 0; i < tree.n; ++i) nodes_.row_weight[i] = weights == nullptr ? 1.0 : weights[tree.order[i]];
-        describe(0, 0, tree.n);
+        const auto nodes = static_cast<std::size_t>(tree.nodes), cells = nodes * static_cast<std::size_t>(d);
+        for (auto* list : {&nodes_.low, &nodes_.high, &nodes_.centre}) list->resize(cells);
+        nodes_.weight.resize(nodes);
+        nodes_.scatter.resize(nodes);
+        if (weights != nullptr) {
+            nodes_.row_weight.resize(static_cast<std::size_t>(tree.rows.rows));
+            for (index_t i = 0; i < tree.rows.rows; ++i) nodes_.row_weight[i] = weights[tree.order[i]];
+        }
+        describe(0, 0, tree.rows.rows);
     }
     Nodes take() { return std::move(nodes_); }
 
 private:
     double cell(index_t i, index_t j) const {
-        return tree_.panels[(i / panel_lanes * nodes_.d + j) * panel_lanes + i % panel_lanes];
+        return tree_.rows(tree_.order[i], j);
     }
+    double weight(index_t i) const { return nodes_.row_weight.empty() ? 1.0 : nodes_.row_weight[i]; }
 
     void describe(index_t node, index_t begin, index_t end) {
         const index_t d = nodes_.d;
         const auto at = static_cast<std::size_t>(node * d);
-        if (nodes_.weight.size() <= static_cast<std::size_t>(node)) {
-            const auto size = static_cast<std::size_t>(node) + 1;
-            for (auto* list : {&nodes_.low, &nodes_.high, &nodes_.centre}) list->resize(size * static_cast<std::size_t>(d));
-            nodes_.weight.resize(size);
-            nodes_.scatter.resize(size);
-        }
         if (tree_.column[node] < 0) return leaf(node, begin, end);
         const index_t left = node + 1, right = tree_.right[node], middle = middle_of(begin, end);
         describe(left, begin, middle);
@@ -84,19 +85,19 @@ private:
     void leaf(index_t node, index_t begin, index_t end) {
         const index_t d = nodes_.d;
         double total = 0.0, scatter = 0.0;
-        for (index_t i = begin; i < end; ++i) total += nodes_.row_weight[i];
+        for (index_t i = begin; i < end; ++i) total += weight(i);
         for (index_t j = 0; j < d; ++j) {
             double low = infinity, high = -infinity, sum = 0.0;
             for (index_t i = begin; i < end; ++i) {
                 const double value = cell(i, j);
                 low = std::min(low, value);
                 high = std::max(high, value);
-                sum += nodes_.row_weight[i] * (value - cell(begin, j));
+                sum += weight(i) * (value - cell(begin, j));
             }
             const double centre = cell(begin, j) + (total > 0 ? sum / total : 0.0);
             for (index_t i = begin; i < end; ++i) {
                 const double apart = cell(i, j) - centre;
-                scatter += nodes_.row_weight[i] * apart * apart;
+                scatter += weight(i) * apart * apart;
             }
             const auto at = static_cast<std::size_t>(node * d + j);
             nodes_.low[at] = low;
@@ -114,8 +115,8 @@ private:
 // One query on its way through the tree.
 class Walk {
 public:
-    Walk(const KdTreeView& tree, const Nodes& nodes, Kernel kernel, double tolerance)
-        : tree_(tree), nodes_(nodes), kernel_(kernel),
+    Walk(const KdTreeView& tree, neighbours::VisitedPanels& panels, const Nodes& nodes, Kernel kernel, double tolerance)
+        : tree_(tree), panels_(panels), nodes_(nodes), kernel_(kernel),
           tolerance_(std::max(2.0 * tolerance, least_tolerance)),
           measure_(neighbours::panel_distances(neighbours::Metric::euclidean)) {}
 
@@ -125,7 +126,7 @@ public:
         left_out_ = left_out;
         top_ = kernel_ == Kernel::gaussian ? -infinity : 0.0;
         sum_ = 0.0;
-        visit(0, 0, tree_.n, nearest(0));
+        visit(0, 0, tree_.rows.rows, nearest(0));
         return sum_ > 0.0 ? top_ + std::log(sum_) : -infinity;
     }
 
@@ -195,8 +196,10 @@ private:
     void leaf(index_t begin, index_t end) {
         alignas(64) double distances[leaf_rows], weights[leaf_rows];
         const index_t panels = panel_count(end - begin), lanes = panels * panel_lanes;
-        measure_(query_, tree_.panels + begin * nodes_.d, panels, nodes_.d, {}, distances);
-        for (index_t i = 0; i < lanes; ++i) weights[i] = begin + i < end ? nodes_.row_weight[begin + i] : 0.0;
+        for (index_t p = 0; p < panels; ++p)
+            measure_(query_, panels_[begin / panel_lanes + p], 1, nodes_.d, {}, distances + p * panel_lanes);
+        const bool weighed = !nodes_.row_weight.empty();
+        for (index_t i = 0; i < lanes; ++i) weights[i] = begin + i >= end ? 0.0 : weighed ? nodes_.row_weight[begin + i] : 1.0;
         if (left_out_ >= begin && left_out_ < end) weights[left_out_ - begin] = std::max(0.0, weights[left_out_ - begin] - 1.0);
         if (kernel_ == Kernel::gaussian) {
             double near = infinity;
@@ -221,6 +224,7 @@ private:
     }
 
     const KdTreeView& tree_;
+    neighbours::VisitedPanels& panels_;
     const Nodes& nodes_;
     Kernel kernel_;
     double tolerance_;
@@ -237,12 +241,15 @@ void log_kernel_sums(const KdTreeView& tree, Kernel kernel, const double* weight
     const Nodes nodes = Summary(tree, queries.cols, weights).take();
     std::vector<index_t> place;
     if (left_out != nullptr) {
-        place.resize(static_cast<std::size_t>(tree.n));
-        for (index_t i = 0; i < tree.n; ++i) place[static_cast<std::size_t>(tree.order[i])] = i;
+        place.resize(static_cast<std::size_t>(tree.rows.rows));
+        for (index_t i = 0; i < tree.rows.rows; ++i) place[static_cast<std::size_t>(tree.order[i])] = i;
     }
+    const std::vector<std::int32_t> listed = neighbours::order_of_queries(tree, queries, threads);
+    neighbours::PanelsOfThreads panels(tree, threads);
     parallel_chunks(queries.rows, 64, threads, [&](index_t, index_t begin, index_t end) {
-        Walk walk(tree, nodes, kernel, tolerance);
-        for (index_t i = begin; i < end; ++i) {
+        Walk walk(tree, panels.mine(), nodes, kernel, tolerance);
+        for (index_t c = begin; c < end; ++c) {
+            const index_t i = listed[static_cast<std::size_t>(c)];
             const index_t own = left_out == nullptr || left_out[i] < 0 ? -1 : place[static_cast<std::size_t>(left_out[i])];
             sums[i] = walk.log_sum(queries.row(i), bandwidths[i], own);
         }

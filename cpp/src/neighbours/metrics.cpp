@@ -303,7 +303,7 @@ PanelDistances panel_distances(Metric metric) {
     return nullptr;
 }
 
-void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads) {
+void pack_panels(Matrix<const double> rows, const std::int32_t* order, double* panels, int threads) {
     const std::vector<double> zeros(static_cast<std::size_t>(rows.cols), 0.0);
     parallel_chunks(panel_count(rows.rows), 64, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t b = begin; b < end; ++b) {

@@ -463,9 +463,9 @@ bool well_formed(const MixedTreeView& tree) {
 void nearest_in_mixed_tree(const MixedTreeView& tree, Matrix<const double> queries, index_t k, std::int64_t* nearest,
                            double* distances, int threads) {
     for_queries(tree, queries, threads, [&](MixedWalk& walk, index_t query) {
-        KeepNearest goal{Nearest(k)};
+        KeepNearest goal(k);
         walk.visit(0, 0.0, goal);
-        goal.best.write(nearest + query * k, distances + query * k);
+        goal.write(nearest + query * k, distances + query * k);
     });
 }
 

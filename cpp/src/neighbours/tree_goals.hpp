@@ -8,6 +8,9 @@ namespace assay::neighbours {
 
 struct KeepNearest {
     Nearest best;
+    explicit KeepNearest(index_t k) : best(k) {}
+    void clear() { best.clear(); }
+    void write(std::int64_t* rows, double* distances) const { best.write(rows, distances); }
     double reach() const { return best.bound(); }
     bool wants(double distance, std::int64_t row) const { return best.wants(distance, row); }
     void offer(double distance, std::int64_t row) { best.offer(distance, row); }

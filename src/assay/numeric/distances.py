@@ -182,11 +182,15 @@ class Mixed(Distance):
         return {"low": low, "span": span, "nominal": nominal.astype(np.uint8)}
 
     def place(self, rows: np.ndarray, placement: Placement) -> np.ndarray:
-        span = placement["span"]
-        scaled = np.clip((rows - placement["low"]) / np.where(span > 0, span, 1.0), 0.0, 1.0)
+        span, nominal = placement["span"], placement["nominal"].astype(bool)
+        placed = rows - placement["low"]  # and on in place: a large table is held once more, not five times
+        placed /= np.where(span > 0, span, 1.0)
+        np.clip(placed, 0.0, 1.0, out=placed)
         # A column without spread says nothing about training rows; NaN stays NaN.
-        scaled = np.where(span > 0, scaled, rows * 0.0)
-        return np.where(placement["nominal"].astype(bool), rows, scaled)
+        flat = ~(span > 0) & ~nominal
+        placed[:, flat] = rows[:, flat] * 0.0
+        placed[:, nominal] = rows[:, nominal]
+        return placed
 
 
 METRICS: dict[str, type[Distance]] = {

@@ -24,7 +24,7 @@ __all__ = ["NeighbourIndex", "choose_algorithm", "get", "nearest_known"]
 
 _SCREEN = ("panels", "half_norms", "centre", "scale", "largest_norm")
 _BYTES = ("panels", "half_norms", "steps", "residuals", "centre", "scale")
-_TREE = ("order", "column", "right", "low", "high", "panels")
+_TREE = ("order", "column", "right", "low", "high")
 _MIXED_TREE = (
     "order",
     "right",
@@ -63,7 +63,7 @@ class NeighbourIndex:
 
     `nominal` flags the columns that hold category codes (for metrics that take them); `algorithm` is "brute",
     "kd_tree" or "auto" for the faster one. `rows` are the rows as they are compared: the given array itself where that
-    changes no cell, which must then stay as it is.
+    changes no cell, which must then stay as it is; a tree takes a copy of it where `copy` says that it may change.
     """
 
     def __init__(
@@ -74,12 +74,15 @@ class NeighbourIndex:
         nominal: np.ndarray | None = None,
         algorithm: str = "auto",
         threads: int = 1,
+        copy: bool = False,
     ):
         flags = np.zeros(rows.shape[1], dtype=bool) if nominal is None else nominal
         self.distance = distance
         self.placement = distance.learn(rows, flags)
         self.rows = np.ascontiguousarray(distance.place(rows, self.placement))
         self.algorithm = choose_algorithm(distance, *self.rows.shape) if algorithm == "auto" else algorithm
+        if copy and self.algorithm == "kd_tree" and np.may_share_memory(self.rows, rows):
+            self.rows = self.rows.copy()
         self._nominal = self.placement.get("nominal", _NO_FLAGS)
         self.kind, self._arrays = self._build(threads)
         self._floats: tuple[str, dict[str, Any]] | None = None
@@ -110,7 +113,8 @@ class NeighbourIndex:
             arrays = dict(zip(_MIXED_TREE, _kernels.mixed_tree(self.rows, self._nominal, threads), strict=True))
             return "mixed tree", {**arrays, "nominal": self._nominal, "n": self.rows.shape[0]}
         if self.algorithm == "kd_tree":
-            return "tree", dict(zip(_TREE, _kernels.kd_tree(self.rows, threads), strict=True))
+            tree = zip(_TREE, _kernels.kd_tree(self.rows, threads), strict=True)
+            return "tree", {"rows": self.rows, **dict(tree)}
         n_rows, n_columns = self.rows.shape
         many = any(n_columns >= columns and n_rows >= rows for columns, rows in _BYTES_FROM)
         if bytes_too and many and isinstance(self.distance, Euclidean):

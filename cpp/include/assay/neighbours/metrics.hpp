@@ -60,7 +60,7 @@ using PanelDistances = void (*)(const double* query, const double* panels, index
 PanelDistances panel_distances(Metric metric);
 
 // Copies rows (in the given order, or 0..n-1 if `order` is null) into panels; the lanes after the last row hold zeros.
-void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads);
+void pack_panels(Matrix<const double> rows, const std::int32_t* order, double* panels, int threads);
 
 // For each column whether no row of the panels has it missing.
 std::vector<std::uint8_t> complete_columns(const double* panels, index_t n, index_t d);

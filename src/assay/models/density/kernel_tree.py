@@ -13,7 +13,7 @@ from ...numeric.distances import Mahalanobis
 from ...numeric.moments import PrincipalAxes, varies, weighted_mean
 
 KERNELS = ("gaussian", "epanechnikov", "box")
-_TREE = ("order", "column", "right", "low", "high", "panels")
+_TREE = ("order", "column", "right", "low", "high")
 
 
 def log_ball(d: int) -> float:
@@ -136,7 +136,7 @@ class Placement:
 
 def build(placed: np.ndarray, threads: int) -> dict[str, np.ndarray]:
     """The tree of placed rows, as arrays."""
-    return dict(zip(_TREE, _kernels.kd_tree(placed, threads), strict=True))
+    return {"rows": placed, **dict(zip(_TREE, _kernels.kd_tree(placed, threads), strict=True))}
 
 
 def log_sums(

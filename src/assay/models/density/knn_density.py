@@ -71,7 +71,7 @@ class KNNDensity(DensityEstimator):
                 f"got n_samples={n}",
                 "choose fewer neighbours or give more rows",
             )
-        index = NeighbourIndex(placement.place(rows), Euclidean(), threads=threads)
+        index = NeighbourIndex(placement.place(rows), Euclidean(), threads=threads, copy=True)
         self._searched, self.rows_ = index.state(), index.rows
         self._tree = build(self.rows_, threads) if self.kernel != "none" else None
         judges = np.ascontiguousarray(self.rows_[:: max(1, n // 1000)])

@@ -164,6 +164,7 @@ class _Neighbours(MixedInput, Estimator):
             nominal=self._nominal,
             algorithm=self.algorithm,
             threads=thread_count(self.n_jobs),
+            copy=True,
         )
         self._searched = index.state()
         self.algorithm_, self.rows_ = index.algorithm, index.rows

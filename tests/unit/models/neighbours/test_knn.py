@@ -498,15 +498,20 @@ def test_kernels_refuse_arrays_that_do_not_fit():
         _kernels.euclidean_nearest(rows, *screen, rows, 6, 1)
     with pytest.raises(ValueError, match="unknown metric"):
         _kernels.metric_nearest(77, 2.0, np.zeros(0, np.uint8), _kernels.metric_panels(rows, 1), 5, rows, 1, 1)
-    tree = _kernels.kd_tree(np.arange(200.0).reshape(100, 2), 1)
+    many = np.arange(200.0).reshape(100, 2)
+    tree = _kernels.kd_tree(many, 1)
     with pytest.raises(ValueError, match="the links of the tree must lead to its nodes"):
-        _kernels.kd_tree_nearest(tree[0], tree[1], tree[2] + 500, *tree[3:], 0, 2.0, rows, 1, 1)
+        _kernels.kd_tree_nearest(tree[0], tree[1], tree[2] + 500, *tree[3:], many, 0, 2.0, rows, 1, 1)
+    with pytest.raises(ValueError, match="the links of the tree must lead to its nodes and rows"):
+        _kernels.kd_tree_nearest(tree[0] + 1, *tree[1:], many, 0, 2.0, rows, 1, 1)
+    with pytest.raises(ValueError, match="rows must be those of the tree"):
+        _kernels.kd_tree_nearest(*tree, many[1:], 0, 2.0, rows, 1, 1)
     with pytest.raises(ValueError, match="half_norms must be infinite after the last row"):
         _kernels.euclidean_nearest(rows, screen[0], np.zeros_like(screen[1]), *screen[2:], rows, 1, 1)
     spoilt = np.full_like(screen[1], np.inf)
     np.testing.assert_array_equal(_kernels.euclidean_nearest(rows, screen[0], spoilt, *screen[2:], rows, 1, 1)[0], 0)
     with pytest.raises(ValueError, match="metric has no tree"):
-        _kernels.kd_tree_nearest(*_kernels.kd_tree(rows, 1), 7, 2.0, rows, 1, 1)
+        _kernels.kd_tree_nearest(*_kernels.kd_tree(rows, 1), rows, 7, 2.0, rows, 1, 1)
 
 
 # -- the number of neighbours -----------------------------------------------------------------------------------
