@@ -109,7 +109,7 @@ class BagOfWords(TableStep):
             return [str(word) for word in self.vocabulary]
         try:
             counter = self._counter(max_features=self.max_features, min_df=self.min_df)
-            counter.fit(series.fill_null("").to_list())
+            counter.fit(_texts(series))
         except ValueError:
             raise DataError(
                 type(self).__name__,
@@ -121,7 +121,7 @@ class BagOfWords(TableStep):
 
     def _counts(self, series: pl.Series) -> csr_matrix:
         counter = self._counter(vocabulary=self.vocabulary_[series.name])
-        return csr_matrix(counter.transform(series.fill_null("").to_list()), dtype=np.float64)
+        return csr_matrix(counter.transform(_texts(series)), dtype=np.float64)
 
     def transform(self, X: Any) -> Any:
         """One column per word; a sparse matrix if `sparse`."""
@@ -154,12 +154,9 @@ class BagOfWords(TableStep):
             if series.name not in self.vocabulary_:
                 columns.append(series)
                 continue
-            counts = self._counts(series).tocsc()
-            for j in range(counts.shape[1]):
-                cells = np.zeros(frame.height)
-                part = slice(counts.indptr[j], counts.indptr[j + 1])
-                cells[counts.indices[part]] = counts.data[part]
-                columns.append(pl.Series(self.names_out_[len(columns)], cells))
+            counts = self._counts(series).toarray(order="F")
+            names = self.names_out_[len(columns) : len(columns) + counts.shape[1]]
+            columns += pl.DataFrame(counts, schema=names).get_columns()
         return pl.DataFrame(columns)
 
     def explain(self) -> list[str]:
@@ -172,6 +169,10 @@ class BagOfWords(TableStep):
 
     # About a dozen words per text.
     _cell_cost = CellCost(seconds=1e-5, start=1e-4, bytes=300.0)
+
+
+def _texts(series: pl.Series) -> list[str]:
+    return [text or "" for text in series.to_list()]
 
 
 def _bag(**parameters: Any) -> BagOfWords:
