@@ -397,7 +397,11 @@ def to_polars(frame: Any) -> pl.DataFrame:
     dense = _dense(frame)
     wrapped = wrapped if dense is frame else nw.from_native(dense, eager_only=True)
     try:
-        converted = wrapped.to_polars()
+        if names and wrapped.implementation.is_pandas():
+            # All columns at once would wake the threads of Polars, for any table.
+            converted = pl.DataFrame([pl.from_pandas(column) for _, column in dense.items()])
+        else:
+            converted = wrapped.to_polars()
         converted.columns = names
         return with_names(converted)
     except (ImportError, ModuleNotFoundError):
