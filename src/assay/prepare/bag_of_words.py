@@ -111,7 +111,9 @@ class BagOfWords(TableStep):
         if stop is None:
             return words
         if stop == "english":
-            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS as stop
+            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+            stop = ENGLISH_STOP_WORDS
         left_out = frozenset(stop)
         return [[word for word in text if word not in left_out] for text in words]
 
