@@ -11,12 +11,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from benchmarks.versus.harness import Contender, Problem, Size
 
 CALLS = 20
 FEWER_CALLS = {
-    **{"boosting": 3, "random-forest": 5, "logistic-cv": 5, "extra-trees": 5, "adaboost": 5, "bagging": 5},
+    **{
+        "boosting": 3,
+        "spectral-all-pairs": 3,
+        "logistic-eight-classes": 10,
+        "random-forest": 5,
+        "logistic-cv": 5,
+        "extra-trees": 5,
+        "adaboost": 5,
+        "bagging": 5,
+    },
     **{"k-means": 5, "gaussian-mixture": 3, "spectral": 3, "kernel-ridge": 5, "mlp-classifier": 5, "parzen": 5},
 }
 SEED = {"random_state": 0}
@@ -204,6 +214,44 @@ TWINS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
         "naive_bayes.CategoricalNB",
         {},
     ),
+    "logistic-eight-classes": ("eight", "linear.LogisticRegression", {}, "linear_model.LogisticRegression", {}),
+    "naive-bayes-sparse": (
+        "sparse",
+        "bayes.NaiveBayes",
+        {"distributions": "multinomial"},
+        "naive_bayes.MultinomialNB",
+        {},
+    ),
+    "spectral-all-pairs": (
+        "groups",
+        "graphs.Spectral",
+        {"n_clusters": 5, "affinity": "rbf", "gamma": 0.02, **SEED},
+        "cluster.SpectralClustering",
+        {"n_clusters": 5, "gamma": 0.02, **SEED},
+    ),
+    "svm-cubic": (
+        "class",
+        "kernel_machines.SVMClassifier",
+        {"kernel": "polynomial", "coef0": 0.0},
+        "svm.SVC",
+        {"kernel": "poly"},
+    ),
+    "svm-eight-classes": ("eight", "kernel_machines.SVMClassifier", {}, "svm.SVC", {}),
+    "svm-line-regressor": (
+        "number",
+        "kernel_machines.SVMRegressor",
+        {"kernel": "linear"},
+        "svm.SVR",
+        {"kernel": "linear"},
+    ),
+    "one-hot-text": (
+        "text",
+        "prepare.OneHot",
+        {},
+        "preprocessing.OneHotEncoder",
+        {"sparse_output": False, "handle_unknown": "ignore"},
+    ),
+    "ordinal-text": ("text", "prepare.OrdinalCode", {}, "preprocessing.OrdinalEncoder", {}),
     "adaboost": (
         "class",
         "ensembles.AdaBoostClassifier",
@@ -225,17 +273,33 @@ TWINS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
 # convention and factors have a sign, outliers are no group, other starts end elsewhere, nets of few steps too.
 GATES = {
     **{"perceptron-noise": 1.0, "lda": 1e9, "factor-analysis": 1e9, "one-class-svm": 0.5},
-    **{"mlp-classifier": 0.02, "spectral": 0.1, "gaussian-mixture": 0.2, "bagging": 0.05, "adaboost": 0.05},
+    **{
+        "mlp-classifier": 0.02,
+        "spectral": 0.1,
+        "spectral-all-pairs": 0.1,
+        "gaussian-mixture": 0.2,
+        "bagging": 0.05,
+        "adaboost": 0.05,
+    },
 }
 
 
 def _make(kind: str) -> Callable[..., Any]:
-    def make(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray | None]:
+    def make(rows: int, columns: int) -> tuple[Any, np.ndarray | None]:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(rows, columns))
         signal = X @ rng.normal(size=columns) / np.sqrt(columns)
         if kind == "holes":
             X[rng.random(X.shape) < 0.1] = np.nan
+        if kind == "text":
+            return np.array(["none", "low", "middle", "high", "very high"], dtype=object)[
+                rng.integers(5, size=X.shape)
+            ], None
+        if kind == "sparse":
+            counts = csr_matrix(rng.poisson(0.1, size=(rows, 5 * columns)).astype(float))
+            return counts, (counts @ rng.normal(size=5 * columns) > 0).astype(int)
+        if kind == "eight":
+            return X, (X @ rng.normal(size=(columns, 8)) + 0.8 * rng.normal(size=(rows, 8))).argmax(axis=1)
         if kind == "groups":
             X += 1.5 * rng.normal(size=(5, columns))[rng.integers(5, size=rows)]
         if kind in ("none", "holes", "groups"):

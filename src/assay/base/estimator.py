@@ -322,6 +322,14 @@ class Estimator(BaseEstimator):
             self.n_features_in_ = width
         return width == getattr(self, "n_features_in_", None)
 
+    def _sparse_rows(self, X: Any, *, reset: bool) -> Any:
+        """A SciPy sparse matrix by row, of finite float64: X itself where it is one already; remembers or
+        checks the number of columns."""
+        ready = X.format == "csr" and X.dtype == np.float64 and X.ndim == 2 and 0 not in X.shape
+        if ready and holds_no(X.data, missing=True) and self._knows_columns(X, X.shape[1], reset=reset):
+            return X
+        return validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr")
+
     def _begin_rows(
         self, X: Any, target: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -144,7 +144,7 @@ def split_columns(owner: Any, X: Any) -> list[Column] | np.ndarray:
     if issparse(X):
         check_array(X, accept_sparse=False, estimator=owner)
     try:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        frame = X if isinstance(X, np.ndarray) else nw.from_native(X, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:
         raise _one_name_twice(owner) from None
     if isinstance(frame, nw.DataFrame):

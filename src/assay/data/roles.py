@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import polars as pl
@@ -339,13 +340,13 @@ def _ordered(labels: Sequence[str]) -> tuple[tuple[str, ...], float, str] | None
     if len(set(normal)) < max(len(labels), 2):
         return None
     for scale in _SCALES:
-        if all(label in scale for label in normal):
+        if normal[0] in scale and all(label in scale for label in normal):
             order = tuple(label for _, label in sorted(zip(map(scale.index, normal), labels)))
             calendar = scale[0] in ("monday", "mon", "january", "jan")
             words = "days or months, which begin anew" if calendar else "labels of one scale"
             return order, 0.7 if calendar else 0.9 if len(labels) > 2 else 0.8, words
-    keys = [_number_key(label) for label in labels]
-    if all(key is not None for key in keys) and len(set(keys)) == len(keys):
+    keys = list(takewhile(lambda key: key is not None, map(_number_key, labels)))
+    if len(keys) == len(labels) and len(set(keys)) == len(keys):
         order = tuple(label for _, label in sorted(zip(keys, labels)))
         return order, 0.95, "ranges or levels of numbers"
     if len(labels) >= 3 and all(grade in _ROMAN for grade in grades) and "ii" in grades:

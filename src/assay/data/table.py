@@ -394,10 +394,14 @@ def to_polars(frame: Any) -> pl.DataFrame:
     names = [str(name) for name in wrapped.columns]
     if len(set(names)) != len(names):
         raise _twice(names)
-    frame = _dense(frame)
-    wrapped = nw.from_native(frame, eager_only=True)
+    dense = _dense(frame)
+    wrapped = wrapped if dense is frame else nw.from_native(dense, eager_only=True)
     try:
-        converted = wrapped.to_polars()
+        if names and wrapped.implementation.is_pandas():
+            # All columns at once would wake the threads of Polars, for any table.
+            converted = pl.DataFrame([pl.from_pandas(column) for _, column in dense.items()])
+        else:
+            converted = wrapped.to_polars()
         converted.columns = names
         return with_names(converted)
     except (ImportError, ModuleNotFoundError):
@@ -419,7 +423,8 @@ def to_polars(frame: Any) -> pl.DataFrame:
 def _dense(frame: Any) -> Any:
     """A pandas frame whose sparse columns are full; any other frame as it is."""
     kinds: Any = getattr(frame, "dtypes", None)
-    sparse = [name for name, kind in kinds.items() if hasattr(kind, "fill_value")] if hasattr(kinds, "items") else []
+    typed = zip(frame.columns, kinds.tolist()) if hasattr(kinds, "tolist") else ()
+    sparse = [name for name, kind in typed if hasattr(kind, "fill_value")]
     return frame.assign(**{name: frame[name].sparse.to_dense() for name in sparse}) if sparse else frame
 
 

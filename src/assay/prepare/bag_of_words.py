@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.cells import is_pandas
 from ..base.cost import Cost, check_cost
 from ..base.errors import DataError, ParameterError, plain
 from ..base.parameters import ArrayLike, Boolean, Choice, Instance, Integer, Nothing, Real, param
@@ -25,7 +27,7 @@ class BagOfWords(TableStep):
 
     The words are those of the training rows, in the order of the alphabet, or those of `vocabulary` in its order. A
     word that is not among them counts for nothing, and a missing text holds no word. Other columns pass through. The
-    counting is scikit-learn's `CountVectorizer`.
+    words are those that scikit-learn's `CountVectorizer` counts.
 
     Attributes
     ----------
@@ -64,9 +66,11 @@ class BagOfWords(TableStep):
 
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
         try:
-            re.compile(self.token_pattern)
+            groups = re.compile(self.token_pattern).groups
         except re.error as error:
             self._refuse("token_pattern", "a regular expression", f"{plain(self.token_pattern)}: {plain(error)}")
+        if groups > 1:
+            self._refuse("token_pattern", "a regular expression of one group at most", plain(self.token_pattern))
         if self.vocabulary is not None:
             words = list(self.vocabulary)
             if not words or not all(isinstance(w, str) for w in words) or len(set(words)) < len(words):
@@ -98,37 +102,66 @@ class BagOfWords(TableStep):
     def _refuse(self, name: str, rule: str, came: str) -> None:
         raise ParameterError(type(self).__name__, f"parameter '{name}'", f"must be {rule}", f"got {came}")
 
-    def _counter(self, **words: Any) -> Any:
-        from sklearn.feature_extraction.text import CountVectorizer
+    def _tokens(self, series: pl.Series) -> list[list[str]]:
+        """The words of each text that are no stop words, in their order; a missing text has none."""
+        find = re.compile(self.token_pattern).findall
+        texts = [text or "" for text in series.to_list()]
+        words = [find(text.lower()) for text in texts] if self.lowercase else [find(text) for text in texts]
+        stop = self._stop_words()
+        if stop is None:
+            return words
+        if stop == "english":
+            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        words |= {"stop_words": self._stop_words(), "token_pattern": self.token_pattern}
-        return CountVectorizer(binary=self.binary, lowercase=self.lowercase, **words)
+            stop = ENGLISH_STOP_WORDS
+        left_out = frozenset(stop)
+        return [[word for word in text if word not in left_out] for text in words]
 
     def _words(self, series: pl.Series) -> list[str]:
         if self.vocabulary is not None:
             return [str(word) for word in self.vocabulary]
-        try:
-            counter = self._counter(max_features=self.max_features, min_df=self.min_df)
-            counter.fit(series.fill_null("").to_list())
-        except ValueError:
+        texts = self._tokens(series)
+        found = Counter(word for text in texts for word in set(text))
+        least = self.min_df if isinstance(self.min_df, (int, np.integer)) else self.min_df * len(texts)
+        words = sorted(word for word, times in found.items() if times >= least)
+        if self.max_features is not None and len(words) > self.max_features:
+            often = found if self.binary else Counter(word for text in texts for word in text)
+            # As in scikit-learn, also which of equally frequent words are kept.
+            kept = (-np.array([often[word] for word in words])).argsort()[: self.max_features]
+            words = [words[j] for j in np.sort(kept)]
+        if not words:
             raise DataError(
                 type(self).__name__,
                 f"column '{plain(series.name)}'",
                 "holds no word that counts",
                 way_out="check token_pattern, stop_words and min_df, or leave the column out",
-            ) from None
-        return counter.get_feature_names_out().tolist()
+            )
+        return words
 
     def _counts(self, series: pl.Series) -> csr_matrix:
-        counter = self._counter(vocabulary=self.vocabulary_[series.name])
-        return csr_matrix(counter.transform(series.fill_null("").to_list()), dtype=np.float64)
+        words = self.vocabulary_[series.name]
+        place = dict(zip(words, range(len(words))))
+        places: list[int] = []
+        starts = [0]
+        for text in self._tokens(series):
+            places += [place[word] for word in text if word in place]
+            starts.append(len(places))
+        cells = np.ones(len(places)), np.array(places, dtype=np.int32), np.array(starts)
+        counts = csr_matrix(cells, shape=(series.len(), len(words)))
+        counts.sum_duplicates()
+        if self.binary:
+            counts.data[:] = 1.0
+        return counts
 
     def transform(self, X: Any) -> Any:
         """One column per word; a sparse matrix if `sparse`."""
-        if not self.sparse:
-            return super().transform(X)
         check_is_fitted(self)
-        if _get_output_config("transform", self)["dense"] != "default":
+        default = _get_output_config("transform", self)["dense"] == "default"
+        # A table of texts alone becomes one matrix; a frame of a column per word takes longer than the counting.
+        matrix = default and len(self.vocabulary_) == len(self.names_in_) and (is_pandas(X) or type(X) is np.ndarray)
+        if not self.sparse and not matrix:
+            return super().transform(X)
+        if not default:
             self._refuse("sparse", "False where set_output asks for a frame", "True")
         frame = self._like_fit(self._open(X, reset=False), self.kinds_)
         parts = []
@@ -145,7 +178,8 @@ class BagOfWords(TableStep):
                     "code it first or leave it out",
                 )
             parts.append(csr_matrix(matrix_of(series.to_frame())))
-        return hstack(parts, format="csr")
+        counts = parts[0] if len(parts) == 1 else hstack(parts, format="csr")
+        return counts if self.sparse else self._matrix_out(counts.toarray(), X, "names_out_")
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
@@ -154,12 +188,9 @@ class BagOfWords(TableStep):
             if series.name not in self.vocabulary_:
                 columns.append(series)
                 continue
-            counts = self._counts(series).tocsc()
-            for j in range(counts.shape[1]):
-                cells = np.zeros(frame.height)
-                part = slice(counts.indptr[j], counts.indptr[j + 1])
-                cells[counts.indices[part]] = counts.data[part]
-                columns.append(pl.Series(self.names_out_[len(columns)], cells))
+            counts = self._counts(series).toarray(order="F")
+            names = self.names_out_[len(columns) : len(columns) + counts.shape[1]]
+            columns += pl.DataFrame(counts, schema=names).get_columns()
         return pl.DataFrame(columns)
 
     def explain(self) -> list[str]:

@@ -12,6 +12,8 @@ import polars as pl
 MISSING_LABEL = "(missing)"
 RARE_LABEL = "(rare)"
 _MANY = 1000
+_FEW = 500
+"""Cells that a dictionary codes before the threads of Polars are awake."""
 
 
 def as_text(series: pl.Series) -> pl.Series:
@@ -28,6 +30,32 @@ def as_text(series: pl.Series) -> pl.Series:
             return pl.Series(series.name, texts, dtype=pl.String)
         series = series.cast(pl.Int64)
     return series.cast(pl.String)
+
+
+def text_counts(series: pl.Series) -> dict[str, int]:
+    """The labels of a column of text and how often each is there; missing is no label.
+
+    >>> import polars as pl
+    >>> sorted(text_counts(pl.Series(["b", "a", None, "b"])).items())
+    [('a', 1), ('b', 2)]
+    """
+    counts = dict(series.alias("label").value_counts().rows())
+    counts.pop(None, None)
+    return counts
+
+
+def text_codes(series: pl.Series, labels: Sequence[str]) -> np.ndarray:
+    """The place of each cell of a column of text among labels; -1 for any other and for missing.
+
+    >>> import polars as pl
+    >>> text_codes(pl.Series(["b", None, "a", "?"]), ["a", "b"]).tolist()
+    [1, -1, 0, -1]
+    """
+    if series.len() <= _FEW:
+        place = dict(zip(labels, range(len(labels))))
+        return np.array([place.get(text, -1) for text in series.to_list()], dtype=np.int64)
+    found = series.cast(pl.Enum(list(labels)), strict=False).to_physical().to_numpy()  # with NaN if any is missing
+    return np.where(np.isnan(found), -1, found).astype(np.int64) if found.dtype.kind == "f" else found.astype(np.int64)
 
 
 def counted_labels(cells: np.ndarray) -> tuple[dict[str, int], bool]:
@@ -107,16 +135,13 @@ class Indicators:
     @classmethod
     def fit(cls, series: pl.Series, most: int, drop_first: bool) -> Indicators:
         """Learn the categories of a text column."""
-        present = series.drop_nulls()
-        missing = present.len() < series.len()
-        labels = sorted(present.unique().to_list())
-        others: list[str] = []
+        counts = text_counts(series)
+        labels, others = sorted(counts), []
         if len(labels) > most:
-            counts = present.alias("label").value_counts().sort(["count", "label"], descending=[True, False])
-            ranked = counts["label"].to_list()
+            ranked = sorted(labels, key=lambda label: -counts[label])
             labels, others = sorted(ranked[:most]), ranked[most:]
         baseline = labels.pop(0) if len(labels) > 1 and (drop_first or len(labels) == 2) else None
-        return cls(series.name, tuple(labels), frozenset(others), missing, baseline)
+        return cls(series.name, tuple(labels), frozenset(others), series.null_count() > 0, baseline)
 
     @property
     def names(self) -> list[str]:
@@ -127,9 +152,9 @@ class Indicators:
     def write(self, series: pl.Series, out: np.ndarray) -> None:
         """Set the ones in a block of zeros with one column per name."""
         if self.categories:
-            found = series.cast(pl.Enum(list(self.categories)), strict=False).to_physical().to_numpy()
-            rows = np.arange(series.len()) if found.dtype.kind == "u" else np.flatnonzero(~np.isnan(found))
-            out[rows, found[rows].astype(np.int64)] = 1.0
+            found = text_codes(series, self.categories)
+            rows = np.flatnonzero(found >= 0)
+            out[rows, found[rows]] = 1.0
         if self.others:
             out[series.is_in(list(self.others)).fill_null(False).to_numpy(), len(self.categories)] = 1.0
         if self.missing:

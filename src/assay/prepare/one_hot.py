@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Choice, DataError, Integer, Nothing, Real, param, plain
 from .blocks import BlockStep
-from .encode import RARE_LABEL, Indicators, as_text, counted_labels, from_text, label_places
+from .encode import RARE_LABEL, Indicators, as_text, counted_labels, from_text, label_places, text_counts
 from .step import CellCost, columns_param, is_label, is_value, kind_of, matrix_of
 
 _NONE = -(2**60)
@@ -73,8 +73,7 @@ class OneHot(BlockStep):
         self._begin_codes({name: kind_of(frame[name]) for name in coded})
         for name in coded:
             text = as_text(frame[name])
-            counts = text.drop_nulls().alias("label").value_counts().rows()
-            self._learn_column(name, dict(counts), text.null_count() > 0, text.len())
+            self._learn_column(name, text_counts(text), text.null_count() > 0, text.len())
         self._lay_out(frame.columns, {name: self._indicators(name).names for name in coded}, "category")
 
     def _by_cells(self) -> bool:

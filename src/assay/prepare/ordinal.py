@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..base import Choice, DataError, Mapping, Nothing, ParameterError, param, plain
 from ..base.columns import class_places
 from ..data.roles import guess_order
-from .encode import as_text, counted_labels, from_text, label_places, ranks
+from .encode import as_text, counted_labels, from_text, label_places, ranks, text_counts
 from .step import CellCost, TableStep, columns_param, is_frame, is_label, is_value, kind_of
 
 
@@ -116,7 +116,9 @@ class OrdinalCode(OrderedLabels):
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
-        return frame.with_columns([self._codes(frame, name) for name in self.orders_])
+        # No expression, which would wake the threads of Polars.
+        coded = [self._codes(frame, s.name) if s.name in self.orders_ else s for s in frame.get_columns()]
+        return pl.DataFrame(coded)
 
     def _by_cells(self) -> bool:
         return self.orders is None
@@ -240,7 +242,7 @@ class LabelCode(TableStep):
                 first, way_out = f"first at row {int(missing.argmax())}", "drop those rows first"
                 raise DataError(type(self).__name__, "the target", "must not hold missing labels", first, way_out)
             labels = labels.astype(str) if any(isinstance(v, str) for v in labels) else np.array(labels.tolist())
-        if labels.dtype.kind in "OcM" or type_of_target(labels) == "continuous":
+        if labels.dtype.kind in "OcM" or (labels.dtype.kind == "f" and type_of_target(labels) == "continuous"):
             raise DataError(
                 type(self).__name__,
                 "X",
@@ -311,5 +313,5 @@ def _sorted_labels(series: pl.Series) -> list[str]:
 
 
 def _scale_or_alphabet(text: pl.Series) -> list[str] | None:
-    labels = sorted(text.drop_nulls().unique().to_list())
+    labels = sorted(text_counts(text))
     return list(guess_order(labels) or labels) if labels else None

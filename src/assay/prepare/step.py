@@ -202,12 +202,11 @@ class TableStep(TransformerMixin, Estimator):
 
     def _require_finite(self, frame: pl.DataFrame) -> None:
         """Refuse a column that overflowed; infinite cells do not come in."""
-        numbers = frame.select(pl.selectors.float())
-        for name, total in zip(numbers.columns, numbers.sum().row(0) if numbers.width else ()):
-            if not np.isfinite(total) and numbers[name].is_infinite().any():
+        for series in frame.get_columns():
+            if series.dtype.is_float() and not np.isfinite(float(series.sum())) and series.is_infinite().any():
                 raise DataError(
                     type(self).__name__,
-                    f"column '{plain(name, 40)}' of the result",
+                    f"column '{plain(series.name, 40)}' of the result",
                     "is beyond the range of float64",
                     way_out="its cells are too far from those of the training rows: check or scale them",
                 )
@@ -367,6 +366,10 @@ class RowStep(TableStep):
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas, Polars or pyarrow table."""
+    if isinstance(X, (np.ndarray, list)):
+        return False
+    if is_pandas(X) and X.columns.is_unique:
+        return True
     try:
         return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
     except nw.exceptions.DuplicateError:
@@ -377,6 +380,8 @@ def is_frame(X: Any) -> bool:
 
 def _with_categories(frame: pl.DataFrame, X: Any) -> pl.DataFrame:
     """The frame with categorical columns of X as text, also where their categories are numbers."""
+    if all(dtype == pl.String for dtype in frame.dtypes):
+        return frame
     types = nw.from_native(X, eager_only=True).schema.values()
     labels = [name for name, dtype in zip(frame.columns, types) if isinstance(dtype, (nw.Categorical, nw.Enum))]
     numbers = [as_text(frame[name]) for name in labels if frame[name].dtype != pl.String]
@@ -394,9 +399,10 @@ _TYPES: dict[str, Any] = {"number": pl.Float64, "text": pl.String, "boolean": pl
 
 def kind_of(series: pl.Series) -> str:
     """What a column of plain type holds: "number", "text", "boolean" or "date"."""
-    if series.dtype.is_numeric():
+    dtype = series.dtype
+    if dtype.is_numeric():
         return "number"
-    return {pl.String: "text", pl.Boolean: "boolean"}.get(series.dtype.base_type(), "date")
+    return "text" if dtype == pl.String else "boolean" if dtype == pl.Boolean else "date"
 
 
 def is_value(series: pl.Series) -> bool:
@@ -467,7 +473,8 @@ def matrix_of(frame: pl.DataFrame, height: int | None = None) -> np.ndarray:
     """Columns of numbers as a C-ordered float64 matrix with NaN for missing; `height` counts the rows of no columns."""
     if not frame.width:
         return np.empty((frame.height if height is None else height, 0))
-    return np.ascontiguousarray(frame.cast(pl.Float64).to_numpy(order="c"))
+    # Column by column, as an expression would wake the threads of Polars.
+    return np.ascontiguousarray(pl.DataFrame([s.cast(pl.Float64) for s in frame.get_columns()]).to_numpy(order="c"))
 
 
 def table_like(frame: pl.DataFrame, like: Any) -> Any:
@@ -514,6 +521,10 @@ def _header(names: list[str], given: Any, pandas: Any) -> Any:
 
 def to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
     """Column by column, so that pyarrow is not needed; a table with other rows than the index has is numbered anew."""
+    index = index if index is not None and len(index) == frame.height else None
+    if frame.width and all(dtype == pl.Float64 for dtype in frame.dtypes):
+        cells = np.array([series.to_numpy() for series in frame.get_columns()]).T
+        return pandas.DataFrame(cells, index=index, columns=frame.columns, copy=False)
     columns = {}
     for series in frame.get_columns():
         if series.dtype.is_integer() and series.null_count() and (series.abs() > 2**53).any():
@@ -527,5 +538,4 @@ def to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
             columns[series.name] = series.to_numpy()
         else:
             columns[series.name] = pandas.Series(series.to_list(), dtype=object).to_numpy()
-    index = index if index is not None and len(index) == frame.height else None
     return pandas.DataFrame(columns, index=index, columns=frame.columns)

@@ -39,6 +39,22 @@ def test_agrees_with_scikit_learn(options):
     np.testing.assert_array_equal(step.transform(TABLE).drop("age").to_numpy(), peer.transform(TEXTS).toarray())
 
 
+@pytest.mark.parametrize("options", [{}, {"binary": False, "max_features": 3}, {"sparse": True}])
+def test_texts_alone_become_the_same_matrix_in_arrays_and_frames(options):
+    rows = np.array([*TEXTS, None], dtype=object)[:, None]
+    framed = pd.DataFrame({"text": rows[:, 0]}, index=list("abcde"))
+    step = BagOfWords(**options).fit(framed)
+    expected = BagOfWords(**{**options, "sparse": False}).fit(pl.DataFrame({"text": [*TEXTS, None]}))
+    cells = expected.transform(pl.DataFrame({"text": [*TEXTS, None]})).to_numpy()
+    found = step.transform(framed)
+    if "sparse" in options:
+        np.testing.assert_array_equal(found.toarray(), cells)
+        return
+    assert found.columns.tolist() == step.get_feature_names_out().tolist() and found.index.tolist() == list("abcde")
+    np.testing.assert_array_equal(found.to_numpy(), cells)
+    np.testing.assert_array_equal(BagOfWords(**options).fit(rows).transform(rows), cells)
+
+
 def test_names_other_columns_and_words():
     step = BagOfWords(vocabulary=["cat", "tree", "mouse"]).fit(TABLE)
     assert step.get_feature_names_out().tolist() == ["text:cat", "text:tree", "text:mouse", "age"]
@@ -81,6 +97,7 @@ def test_a_dense_matrix_that_is_too_large_is_refused_beforehand():
     ("options", "words"),
     [
         ({"token_pattern": "("}, "'token_pattern' must be a regular expression"),
+        ({"token_pattern": "(a)(b)"}, "'token_pattern' must be a regular expression of one group at most"),
         ({"vocabulary": ["a", "a"]}, "'vocabulary' must be a list of different words"),
         ({"stop_words": np.zeros((2, 2))}, "'stop_words' must be a list of words"),
         ({"min_df": 10}, "column 'text' holds no word that counts"),

@@ -297,7 +297,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
 
     def _read_sparse(self, X: Any, *, reset: bool) -> csr_array:
         """A sparse table in rows; its columns are numbers."""
-        table = csr_array(validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr"))
+        table = csr_array(self._sparse_rows(X, reset=reset))
         table.sum_duplicates()
         width = table.shape[1]
         if reset:

@@ -18,6 +18,8 @@ from ...base.words import count
 from ...numeric.distances import get
 from ...numeric.neighbours import NeighbourIndex
 
+_LEAST = 1e-300
+"""The least weight of an edge: a weight of zero would be no edge."""
 LAPLACIANS = ("combinatorial", "random-walk", "normalised")
 
 
@@ -125,10 +127,7 @@ class Graph:
         others[:] = nodes[:-1]
         others += others >= nodes[:, None]
         if weighted:
-            square = _kernels.distance_square(rows, get("euclidean").code, 2.0, False, threads)
-            if gamma is None:
-                gamma = _fitting_gamma(square[np.triu_indices(n, 1)])
-            weights = _weights(square.ravel()[1:].reshape(n - 1, n + 1)[:, :-1].reshape(-1), gamma)
+            weights = similarities(rows, gamma, threads).ravel()[1:].reshape(n - 1, n + 1)[:, :-1].reshape(-1)
         else:
             weights = np.ones(others.size)
         start = np.arange(n + 1) * (n - 1)
@@ -353,6 +352,22 @@ def _pairs(
     return np.column_stack([a, b])[kept], square[a, b][kept]
 
 
+def similarities(rows: np.ndarray, gamma: float | None, threads: int) -> np.ndarray:
+    """exp(-gamma d^2) of every two rows, with zeros on the diagonal; gamma fits the median distance if None.
+
+    >>> similarities(np.array([[0.0], [1.0]]), 2.0, 1).round(4).tolist()
+    [[0.0, 0.1353], [0.1353, 0.0]]
+    """
+    cells = _kernels.distance_square(rows, get("euclidean").code, 2.0, False, threads)
+    if gamma is None:
+        gamma = _fitting_gamma(cells[~np.tri(rows.shape[0], dtype=bool)])
+    cells *= cells
+    cells *= -gamma
+    np.maximum(np.exp(cells, out=cells), _LEAST, out=cells)
+    np.fill_diagonal(cells, 0.0)
+    return cells
+
+
 def _fitting_gamma(distances: np.ndarray) -> float:
     """One over twice the squared median."""
     middle = float(np.median(distances)) if len(distances) else 1.0
@@ -360,9 +375,8 @@ def _fitting_gamma(distances: np.ndarray) -> float:
 
 
 def _weights(distances: np.ndarray, gamma: float | None) -> np.ndarray:
-    """exp(-gamma d^2); a weight of zero would be no edge."""
     factor = _fitting_gamma(distances) if gamma is None else gamma
-    return np.maximum(np.exp(-factor * distances**2), 1e-300)
+    return np.maximum(np.exp(-factor * distances**2), _LEAST)
 
 
 def _once(pairs: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

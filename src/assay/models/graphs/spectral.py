@@ -11,6 +11,7 @@ from ...base.columns import renumber_by_first
 from ...base.threads import one_blas_thread
 from ..clustering import KMeans
 from .eigen import largest_eigenpairs
+from .graph import similarities
 from .graph_clusterer import GraphClusterer
 
 
@@ -53,23 +54,27 @@ class Spectral(GraphClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Spectral:
         """Embed the rows and cluster them; `y` is not used."""
-        graph = self._graph(X)
-        if graph.n_nodes < self.n_clusters:
+        weights = self._affinities(X)
+        n_nodes = weights.shape[0]
+        if n_nodes < self.n_clusters:
             raise DataError(
                 type(self).__name__,
                 "X",
                 f"must have at least n_clusters={self.n_clusters} rows",
-                f"got n_samples={graph.n_nodes}",
+                f"got n_samples={n_nodes}",
                 "ask for fewer clusters",
             )
-        degrees = graph.degrees
+        degrees = np.asarray(weights.sum(axis=1)).ravel()
         scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
         with one_blas_thread():
-            normalised = graph.adjacency.copy()
-            normalised.data *= np.repeat(scale, np.diff(normalised.indptr))
-            normalised.data *= scale[normalised.indices]
+            if isinstance(weights, np.ndarray):
+                weights *= scale[:, None]
+                weights *= scale
+            else:
+                weights.data *= np.repeat(scale, np.diff(weights.indptr))
+                weights.data *= scale[weights.indices]
             self.eigenvalues_, vectors = largest_eigenpairs(
-                normalised, self.n_clusters, -1.0, 1.0, threads=thread_count(self.n_jobs)
+                weights, self.n_clusters, -1.0, 1.0, threads=thread_count(self.n_jobs)
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         self.embedding_ = np.ascontiguousarray(vectors / np.where(lengths > 1e-300, lengths, 1.0))
@@ -77,3 +82,10 @@ class Spectral(GraphClusterer):
         model = KMeans(self.n_clusters, n_init=self.n_init, random_state=random, n_jobs=self.n_jobs)
         self.labels_ = renumber_by_first(model.fit(self.embedding_).labels_)
         return self
+
+    def _affinities(self, X: Any) -> Any:
+        """The weights between the rows, for us alone: an array where every pair has one, else sparse."""
+        if self.affinity != "rbf":
+            return self._graph(X).adjacency.copy()
+        rows, _ = self._begin(X)
+        return similarities(rows, self.gamma, thread_count(self.n_jobs))

@@ -72,11 +72,13 @@ class LinearProblem:
 
     def along(self, f: np.ndarray, moved: np.ndarray, h: float) -> Callable[[float], float]:
         """The derivative of the losses at f + t moved by t."""
-        if self.epsilon is not None:
-            return lambda t: float(self.loss(f + t * moved, h)[1] @ moved)
-        # In parts of the rounded corner, where a row's slope is 0 up to 0 and 1 from 1 on.
-        way = self.y * moved
-        begin, way, cost = (1.0 + h - self.y * f) / (2.0 * h), way / (2.0 * h), self.price * way
+        # In parts of the rounded corners, where a row's slope is 0 up to 0 and 1 from 1 on.
+        if self.epsilon is None:
+            way, begin, price = self.y * moved, 1.0 + h - self.y * f, self.price
+        else:
+            way, away = np.concatenate([moved, -moved]), self.y - f
+            begin, price = np.concatenate([away, -away]) + (h - self.epsilon), np.concatenate([self.price, self.price])
+        begin, way, cost = begin / (2.0 * h), way / (2.0 * h), price * way
         return lambda t: -float(cost @ np.minimum(np.maximum(begin - t * way, 0.0), 1.0))
 
 
@@ -98,9 +100,9 @@ def _rounded(u: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarra
     if h == 0.0:
         return np.maximum(u, 0.0), (u > 0).astype(np.float64), np.zeros_like(u)
     inside = np.abs(u) < h
-    slope = np.clip((u + h) / (2.0 * h), 0.0, 1.0)
-    value = np.where(inside, (u + h) ** 2 / (4.0 * h), np.maximum(u, 0.0))
-    return value, slope, np.where(inside, 1.0 / (2.0 * h), 0.0)
+    slope = np.minimum(np.maximum((u + h) / (2.0 * h), 0.0), 1.0)
+    # (u + h)^2 / (4 h) inside, where it is above u
+    return np.maximum(u, h * slope * slope), slope, np.where(inside, 1.0 / (2.0 * h), 0.0)
 
 
 @dataclass

@@ -103,12 +103,13 @@ class Dual:
         n, dense = self.row.shape[0], isinstance(self.kernel, np.ndarray)
         beta, f = (np.zeros(n), np.zeros(self.size)) if start is None else start
         exact = self.kernel.dtype == np.float64 if dense else not self.kernel.single
+        lost = 0.0 if start is None else self.rounding(beta)
         given: dict[str, Any] = {
             "row": self.row.astype(np.int32, copy=False),
             "target": np.ascontiguousarray(self.target),
             "low": np.ascontiguousarray(self.low),
             "high": np.ascontiguousarray(self.high),
-            "fine": max(_FINE * scale, min(tol * scale, self.rounding(beta))) if exact and n <= TINY else 0.0,
+            "fine": max(_FINE * scale, min(tol * scale, lost)) if exact and n <= TINY else 0.0,
             "extra": _EXTRA_STEPS * n + 10_000,
             "block": _SMALL_BLOCK if n <= _SMALL_BLOCK else _BLOCK if n <= _LARGE else _LARGE_BLOCK,
             "largest": largest,

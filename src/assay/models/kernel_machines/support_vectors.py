@@ -78,8 +78,14 @@ class SupportVectors(SparseInput, KernelMethod):
     def _hard(self) -> bool:
         return isinstance(self.C, numbers.Real) and math.isinf(self.C)
 
+    @property
+    def _share_of_rows(self) -> float:
+        """Of the rows, how many one machine is about."""
+        return 1.0
+
     def _by_primal(self, n_rows: int, n_columns: int) -> bool:
-        many = n_rows > SMALL or (self._sides * n_rows > TINY and n_rows > 2 * n_columns)
+        share = self._sides * self._share_of_rows
+        many = n_rows > SMALL or (share * n_rows > TINY and n_rows > 2 * n_columns)
         return self._is_linear and many and not self._hard and self.n_landmarks is None
 
     def _written(self, rows: Any) -> Any:

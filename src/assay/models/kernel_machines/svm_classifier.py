@@ -158,6 +158,11 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         self._single_ = source is not None and source.single
         return self
 
+    @property
+    def _share_of_rows(self) -> float:
+        n_classes = len(getattr(self, "classes_", ()))
+        return 2.0 / n_classes if n_classes > 2 and self.multi_class == "ovo" else 1.0
+
     def _machines(self, codes: np.ndarray) -> Iterator[tuple[np.ndarray | None, np.ndarray]]:
         """The rows (None for all) and sides of each machine."""
         n_classes = self.classes_.shape[0]

@@ -68,7 +68,7 @@ class KernelSource:
             return self._whole(), np.arange(self.rows.shape[0])
         place = np.arange(chosen.shape[0])
         if self.gram is not None:
-            return np.ascontiguousarray(self.gram[np.ix_(chosen, chosen)]), place
+            return self.gram[chosen[:, None], chosen], place
         assert self.form is not None and self.placed is not None
         return self.form.rows(np.ascontiguousarray(self.placed[chosen]), self.single), place
 

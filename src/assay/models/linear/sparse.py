@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from ... import _kernels
 from ...base import Cost, thread_count
@@ -196,7 +195,7 @@ class SparseInput:
             return X
         if not sparse.issparse(X):
             return super()._read(X, reset=reset)  # type: ignore[misc]
-        return SparseTable.of(validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr"))
+        return SparseTable.of(self._sparse_rows(X, reset=reset))  # type: ignore[attr-defined]
 
     def _check_table_cost(self, rows: Any, n_outputs: int = 1) -> None:
         """As for arrays, but by stored cells."""

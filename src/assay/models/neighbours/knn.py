@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base.columns import column_names
@@ -111,7 +111,7 @@ class _Neighbours(MixedInput, Estimator):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         if issparse(X) and self.metric == "cosine":
-            table = csr_array(validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr"))
+            table = csr_array(self._sparse_rows(X, reset=reset))
             if reset:
                 width = table.shape[1]
                 names = tuple(column_names(self))

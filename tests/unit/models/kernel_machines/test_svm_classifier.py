@@ -163,6 +163,17 @@ def test_several_classes_are_those_of_libsvm(multi_class):
             np.testing.assert_allclose(model.decision_function(X)[:, k], one.decision_function(X), atol=1e-7)
 
 
+def test_a_machine_of_a_pair_among_many_rows_is_that_of_its_own_rows():
+    X, y = blobs(n=900, classes=4, gap=0.7)
+    model = SVMClassifier(kernel="linear").fit(X, y)
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    for machine, pair in enumerate(pairs):
+        chosen = np.isin(y, pair)
+        alone = SVMClassifier(kernel="linear").fit(X[chosen], y[chosen])
+        np.testing.assert_allclose(model.objective_[machine], alone.objective_[0], rtol=1e-8)
+        np.testing.assert_allclose(model.coef_[machine], alone.coef_[0], atol=1e-5)
+
+
 def test_weights_of_rows_and_classes_multiply_the_price():
     X, y = blobs(120)
     weights = np.random.default_rng(0).random(120) + 0.1
