@@ -17,21 +17,21 @@ constexpr index_t columns_per_task = 2;  // neighbours share cache lines of the 
 constexpr std::size_t ahead = 24;
 constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
 
-// Work of one thread: the lower halves of the keys of its columns by row, and the rows of one column as items (upper half of
-// the key, row).
+// Work of one thread: the rows of one column as items (upper half of the key, row).
 struct Work {
-    std::array<std::vector<std::uint32_t, Unwritten<std::uint32_t>>, columns_per_task> low;
     std::vector<std::uint64_t, Unwritten<std::uint64_t>> items, spare;
 };
 using Items = decltype(Work::items);
 
-// The lower halves of the keys of a column, by row.
+// The lower halves of the keys of a column, read from its cells where they are asked for: most columns need few of them.
 struct LowHalves {
-    const std::uint32_t* low;
+    Matrix<const double> cells;
+    index_t column;
     bool same;  // those of a sign are one
 
-    std::uint32_t of(std::uint64_t item) const { return low[static_cast<std::uint32_t>(item)]; }
-    void prefetch(std::uint64_t item) const { __builtin_prefetch(low + static_cast<std::uint32_t>(item)); }
+    static index_t row(std::uint64_t item) { return static_cast<std::uint32_t>(item); }
+    std::uint64_t of(std::uint64_t item) const { return to_key(cells(row(item), column)) << 32; }
+    void prefetch(std::uint64_t item) const { __builtin_prefetch(&cells(row(item), column)); }
 };
 
 // Radix sort of the items by the upper half of the key.
@@ -81,7 +81,7 @@ void write_entries(Items& items, const LowHalves& low, Entry* entries) {
         }
         for (; end < n && upper(end) == own; ++end)
             if (end + ahead < n) low.prefetch(items[end + ahead]);
-        for (std::size_t i = begin; i < end; ++i) items[i] = std::uint64_t{low.of(items[i])} << 32 | static_cast<std::uint32_t>(items[i]);
+        for (std::size_t i = begin; i < end; ++i) items[i] = low.of(items[i]) | static_cast<std::uint32_t>(items[i]);
         const auto first = items.begin() + static_cast<index_t>(begin), last = items.begin() + static_cast<index_t>(end);
         if (!std::is_sorted(first, last)) std::sort(first, last);
         write(begin, end);
@@ -117,7 +117,6 @@ void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categ
     // Made here and not by each thread, whose allocator would keep the memory for itself.
     std::vector<Work> works(static_cast<std::size_t>(std::max<index_t>(1, std::min<index_t>(threads, chunk_count(d, columns_per_task)))));
     for (Work& work : works) {
-        for (auto& low : work.low) low.resize(static_cast<std::size_t>(n));
         work.items.reserve(static_cast<std::size_t>(n));
         work.spare.reserve(static_cast<std::size_t>(n));
     }
@@ -127,10 +126,8 @@ void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categ
         const auto read = [&](index_t i, index_t j, std::uint32_t& some, std::uint32_t& every) {
             const double cell = cells(i, j);
             const bool absent = std::isnan(cell) || (n_categories[j] > 0 && !(cell >= 0 && cell < n_categories[j]));
-            const std::uint64_t key = absent ? ~std::uint64_t{0} : to_key(cell);
-            order[j * n + i] = static_cast<std::uint32_t>(key >> 32);
+            order[j * n + i] = absent ? no_key : static_cast<std::uint32_t>(to_key(cell) >> 32);
             const auto low = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(cell));
-            work.low[static_cast<std::size_t>(j - first)][static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(key);
             some |= absent ? 0 : low;
             every &= absent ? ~0U : low;
         };
@@ -140,7 +137,7 @@ void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categ
             if (last - first == columns_per_task) read(i, first + 1, any[1], all[1]);
         }
         for (index_t j = first; j < last; ++j)
-            order_column(work, {work.low[static_cast<std::size_t>(j - first)].data(), any[j - first] == all[j - first]}, order + j * n, n);
+            order_column(work, {cells, j, any[j - first] == all[j - first]}, order + j * n, n);
     });
 }
 

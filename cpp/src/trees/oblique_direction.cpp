@@ -46,10 +46,17 @@ class Search {
 public:
     Search(ObliqueNode& node, index_t n_classes, int threads)
         : node_(node), n_(node.size()), m_(node.columns.size() + 1), threads_(threads),
-          tile_(std::min(n_, tile_rows)), z_(at(tile_) * m_) {
+          tile_(std::min(n_, tile_rows)) {
         standardise();
-        if (tile_ == n_) lay_rows(0, n_);
+        hold();
         group(n_classes);
+    }
+
+    // Lets go of the standardised cells while another search needs the room, and holds them again.
+    void let_go() { std::vector<double>().swap(z_); }
+    void hold() {
+        z_.resize(at(tile_) * m_);
+        if (tile_ == n_) lay_rows(0, n_);
     }
 
     bool possible() const { return possible_; }
@@ -383,7 +390,9 @@ std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const Obl
     } else if (options.direction == Direction::logistic) {
         first = search.logistic();
     } else {
+        search.let_go();
         first = by_coordinates(node, search.high(), options, path, threads);
+        search.hold();
     }
     if (first.empty()) return {};
     std::vector<double> second = search.refined(first);
