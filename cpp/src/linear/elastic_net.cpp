@@ -42,16 +42,16 @@ ElasticNetSolution follow_path(Design& design, const double* start, const Elasti
     solution.gaps.resize(points);
     solution.sweeps.resize(points);
 
-    const auto refresh = [&](const std::vector<index_t>& which, double l1) {
+    const auto refresh = [&](const std::vector<index_t>& which, double l1, bool rough) {
         std::vector<Request> requests;
         for (index_t f : which) requests.push_back(all[at(f)].request(l1));
-        design.refresh(requests, task.penalty_weights, threads);
+        design.refresh(requests, task.penalty_weights, rough, threads);
     };
     std::vector<index_t> everyone(at(design.problems));
     std::iota(everyone.begin(), everyone.end(), index_t{0});
     if (start != nullptr) {
         for (index_t f : everyone) all[at(f)].start(start + f * design.p);
-        refresh(everyone, 0.0);
+        refresh(everyone, 0.0, false);
     }
     std::vector<double> last_l1(at(design.problems), infinity), last_gap(at(design.problems), 0.0);
     for (index_t a = 0; a < task.n_alphas && !interrupted(); ++a) {
@@ -100,7 +100,7 @@ ElasticNetSolution follow_path(Design& design, const double* start, const Elasti
                 solution.sweeps[0] = static_cast<std::int32_t>(all[0].sweeps);
                 return solution;
             }
-            refresh(pending, penalty.l1);
+            refresh(pending, penalty.l1, rough);
             std::vector<index_t> still;
             for (index_t f : pending) {
                 Problem& problem = all[at(f)];

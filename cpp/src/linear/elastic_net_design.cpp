@@ -166,10 +166,10 @@ ASSAY_SUBTRACT(5)
 ASSAY_SUBTRACT(6)
 #undef ASSAY_SUBTRACT
 
-// e -= share (level + sum_u factors[u] column_u): the change of w r / W when coefficients change.
+// e -= w / W (level + sum_u factors[u] column_u): the change of w r / W when coefficients change; `share` is 1 / W.
 template <int W>
 ASSAY_INLINE void move_body(const double* const* columns, const double* factors, index_t count, double level,
-                            const double* share, double* __restrict__ e, index_t n) {
+                            const double* weights, double share, double* __restrict__ e, index_t n) {
     index_t row = 0;
     for (; row + 16 <= n; row += 16) {
         Eight<W> sum[2] = {Eight<W>::all(level), Eight<W>::all(level)};
@@ -180,19 +180,19 @@ ASSAY_INLINE void move_body(const double* const* columns, const double* factors,
 #pragma GCC unroll 2
         for (int h = 0; h < 2; ++h) {
             double* const to = e + row + 8 * h;
-            (Eight<W>::load(to) - Eight<W>::load(share + row + 8 * h) * sum[h]).store(to);
+            (Eight<W>::load(to) - share * Eight<W>::load(weights + row + 8 * h) * sum[h]).store(to);
         }
     }
     for (; row < n; ++row) {
         double sum = level;
         for (index_t u = 0; u < count; ++u) sum += factors[u] * columns[u][row];
-        e[row] -= share[row] * sum;
+        e[row] -= share * weights[row] * sum;
     }
 }
 ASSAY_DISPATCH_DOUBLES(void, move_residual, move_body,
-               (const double* const* columns, const double* factors, index_t count, double level, const double* share,
-                double* e, index_t n),
-               (columns, factors, count, level, share, e, n))
+               (const double* const* columns, const double* factors, index_t count, double level, const double* weights,
+                double share, double* e, index_t n),
+               (columns, factors, count, level, weights, share, e, n))
 
 // A power of two that is at least the length of a vector.
 double scale_of(double norm) { return norm > 0 ? std::ldexp(1.0, std::max(std::ilogb(norm) + 1, -960)) : 1.0; }
@@ -201,6 +201,12 @@ ASSAY_INLINE void narrow_body(const double* x, double factor, float* __restrict_
     for (index_t i = 0; i < count; ++i) out[i] = static_cast<float>(factor * x[i]);
 }
 ASSAY_DISPATCH(void, narrow, narrow_body, (const double* x, double factor, float* out, index_t count),
+               (x, factor, out, count))
+
+ASSAY_INLINE void widen_body(const float* x, double factor, double* __restrict__ out, index_t count) {
+    for (index_t i = 0; i < count; ++i) out[i] = factor * static_cast<double>(x[i]);
+}
+ASSAY_DISPATCH(void, widen, widen_body, (const float* x, double factor, double* out, index_t count),
                (x, factor, out, count))
 
 template <int W>
@@ -218,6 +224,23 @@ ASSAY_INLINE double dot_body(const double* x, const double* y, index_t count) {
     return total;
 }
 ASSAY_DISPATCH_DOUBLES(double, dot_dispatched, dot_body, (const double* x, const double* y, index_t count), (x, y, count))
+
+// In sixteen running sums, whatever the precision of the cells.
+template <class Left, class Right>
+ASSAY_INLINE double low_dot_body(const Left* x, const Right* y, index_t count) {
+    double part[16] = {};
+    index_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        for (int k = 0; k < 16; ++k) part[k] += static_cast<double>(x[i + k]) * static_cast<double>(y[i + k]);
+    for (int k = 0; i + k < count; ++k) part[k] += static_cast<double>(x[i + k]) * static_cast<double>(y[i + k]);
+    for (int width = 8; width > 0; width /= 2)
+        for (int k = 0; k < width; ++k) part[k] += part[k + width];
+    return part[0];
+}
+ASSAY_DISPATCH(double, low_dot, (low_dot_body<float, float>), (const float* x, const float* y, index_t count),
+               (x, y, count))
+ASSAY_DISPATCH(double, low_with_full_dot, (low_dot_body<float, double>),
+               (const float* x, const double* y, index_t count), (x, y, count))
 
 ASSAY_INLINE void add_multiple_body(double a, const double* x, double* __restrict__ y, index_t count) {
     for (index_t i = 0; i < count; ++i) y[i] += a * x[i];
@@ -283,7 +306,13 @@ void tile_products(const double* const* left, index_t a_count, const double* con
                    index_t count, double* out) {
     products(left, a_count, right, b_count, count, out);
 }
+void tile_products(const float* const* left, index_t a_count, const float* const* right, index_t b_count, index_t count,
+                   double* out) {
+    products(left, a_count, right, b_count, count, out);
+}
 double dot(const double* x, const double* y, index_t count) { return dot_dispatched(x, y, count); }
+double dot(const float* x, const float* y, index_t count) { return low_dot(x, y, count); }
+double dot(const float* x, const double* y, index_t count) { return low_with_full_dot(x, y, count); }
 void add_multiple(double a, const double* x, double* y, index_t count) { add_multiple_dispatched(a, x, y, count); }
 void add_multiple(double a, const float* x, double* y, index_t count) { add_single(a, x, y, count); }
 
@@ -344,6 +373,7 @@ void WeightedTarget::start(const double* target, const double* of_rows, index_t 
 
 void WeightedTarget::settle(const std::vector<double>& before, const std::vector<double>& norms, Gradient& gradient) {
     double squares = 0, moved = 0, sum = 0;
+    weighted_residual.resize(residual.size());  // it may have been taken
     for (std::size_t i = 0; i < residual.size(); ++i) {
         const double w = weights[i] / weight;
         double& r = residual[i];
@@ -377,8 +407,6 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
         part.start(table.target, weights + f * n, n, p, intercept);
         y_mean[f] = part.y_mean;
         part.ranges = used_rows(part.weights, n);
-        part.shares.resize(at(n));
-        for (index_t i = 0; i < n; ++i) part.shares[at(i)] = part.weights[i] / part.weight;
         right.push_back(part.weighted_residual.data());
         right.push_back(part.weights);
     }
@@ -511,8 +539,9 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
     });
 }
 
-// r = y - mean - sum_j b_j (x_j - mean_j) on the training rows, of all problems asked for: a column is read once for them.
-void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) {
+// r = y - mean - sum_j b_j (x_j - mean_j) on the training rows, of all problems asked for: a column is read once for them,
+// or its copy in single precision.
+void ColumnDesign::residuals(const std::vector<Request>& requests, bool low, int threads) {
     const auto count = static_cast<index_t>(requests.size());
     std::vector<index_t> place(at(p), -1);
     for (const Request& request : requests)
@@ -544,16 +573,23 @@ void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) 
     }
     constexpr decltype(&subtract_1) subtract[] = {subtract_1, subtract_2, subtract_3, subtract_4, subtract_5, subtract_6};
     const int workers = threads_for(static_cast<double>(table_.stride * used * count), threads);
-    parallel_chunks(table_.stride, 256, workers, [&](index_t, index_t begin, index_t end) {
+    constexpr index_t chunk = 256;
+    parallel_chunks(table_.stride, chunk, workers, [&](index_t, index_t begin, index_t end) {
         for (index_t k = 0; k < count; ++k)
             for (index_t i = begin; i < end; ++i) to[at(k)][i] = table_.target[i] + level[at(k)];
         std::vector<double*> from_begin(at(count));
         for (index_t k = 0; k < count; ++k) from_begin[at(k)] = to[at(k)] + begin;
         CellsOf cells(table_);
         const double* sources[together];
+        double widened[together * chunk];
         for (index_t u = 0; u < used; u += together) {
             const index_t some = std::min(together, used - u);
-            cells.read(columns.data() + u, some, begin, end, sources);
+            if (!low) cells.read(columns.data() + u, some, begin, end, sources);
+            for (index_t k = 0; low && k < some; ++k) {
+                const index_t j = columns[at(u + k)];
+                widen(low_column(j) + begin, scales_[at(j)], widened + k * chunk, end - begin);
+                sources[k] = widened + k * chunk;
+            }
             for (index_t g = 0; g < groups; ++g)
                 subtract[std::min(tile_width, count - g * tile_width) - 1](
                     sources, coefficients.data() + (g * used + u) * tile_width, some, end - begin,
@@ -569,17 +605,23 @@ void ColumnDesign::extend(index_t problem, const std::vector<index_t>& columns, 
     state.own.resize(at(m * a_step));
     const int workers = threads_for(static_cast<double>((m - known) * n * a_step), threads);
     parallel_chunks(m - known, 16 * a_step, workers, [&](index_t, index_t from, index_t to) {
-        std::vector<double> scaled(at(n));
+        double scaled[row_chunk];
+        const double* const right = scaled;
         for (index_t begin = known + from; begin < known + to; begin += a_step) {
             const index_t wide = std::min(a_step, m - begin);
-            const double* left[a_step];
-            for (index_t k = 0; k < wide; ++k) left[k] = table_.columns + columns[at(begin + k)] * n;
-            for (index_t c = 0; c < wide; ++c) {
-                const double* const right = scaled.data();
-                weigh(part.weights, left[c], x_mean_[problem * p + columns[at(begin + c)]], 1 / part.weight, scaled.data(), n);
-                double out[4 * tile_width];
-                products(left, wide, &right, 1, n, out);
-                for (index_t k = 0; k < wide; ++k) state.own[at((begin + k) * a_step + c)] = out[k * tile_width];
+            double* const own = state.own.data() + begin * a_step;
+            std::fill_n(own, wide * a_step, 0.0);
+            for (index_t row = 0; row < n; row += row_chunk) {
+                const index_t some = std::min(row_chunk, n - row);
+                const double* left[a_step];
+                for (index_t k = 0; k < wide; ++k) left[k] = table_.columns + columns[at(begin + k)] * n + row;
+                for (index_t c = 0; c < wide; ++c) {
+                    const double mean = x_mean_[problem * p + columns[at(begin + c)]];
+                    weigh(part.weights + row, left[c], mean, 1 / part.weight, scaled, some);
+                    double out[4 * tile_width];
+                    products(left, wide, &right, 1, some, out);
+                    for (index_t k = 0; k < wide; ++k) own[k * a_step + c] += out[k * tile_width];
+                }
             }
         }
     });
@@ -594,7 +636,7 @@ void ColumnDesign::residual(index_t problem, const Support& support, ResidualSta
     double by[a_step], level = 0;
     index_t count = 0;
     const auto flush = [&] {
-        move_residual(moved, by, count, level, part.shares.data(), state.e.data(), n);
+        move_residual(moved, by, count, level, part.weights, 1 / part.weight, state.e.data(), n);
         count = 0;
         level = 0;
     };
@@ -654,7 +696,7 @@ GapSums ColumnDesign::sweep(index_t problem, const std::vector<index_t>& columns
             level -= (value - old) * mean[j];
             for (index_t later = k + 1; later < wide; ++later) g[later] -= (value - old) * own[later];
         }
-        if (count > 0) move_residual(changed, change, count, level, part.shares.data(), state.e.data(), n);
+        if (count > 0) move_residual(changed, change, count, level, part.weights, 1 / part.weight, state.e.data(), n);
     }
     sums.residual_squares = squares(problem, state);
     return sums;
@@ -664,28 +706,32 @@ double ColumnDesign::squares(index_t problem, const ResidualState& state) const 
     const Part& part = parts_[at(problem)];
     double sum = 0;
     for (std::size_t i = 0; i < state.e.size(); ++i)
-        if (part.shares[i] > 0) sum += state.e[i] * state.e[i] / part.shares[i];
-    return sum;
+        if (part.weights[i] > 0) sum += state.e[i] * state.e[i] / part.weights[i];
+    return sum * part.weight;
 }
 
-void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {
+void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, bool rough, int threads) {
     const index_t n = table_.stride, count = static_cast<index_t>(requests.size());
     threads = threads_for(static_cast<double>(n * p * count), threads);
+    const bool low = low_.get() != nullptr && std::all_of(requests.begin(), requests.end(), [](const Request& request) {
+        return request.l1 > 0;
+    });
+    rough = rough && low;
     std::vector<std::vector<double>> before;
     for (const Request& request : requests) before.push_back(parts_[at(request.problem)].residual);
-    residuals(requests, threads);
+    residuals(requests, rough, threads);
     parallel_chunks(count, 1, threads, [&](index_t k, index_t, index_t) {
         parts_[at(requests[at(k)].problem)].settle(before[at(k)], norms_, requests[at(k)].gradient);
     });
     // A column is read if some problem cannot do without it; the others keep what they know of it. In single precision
     // where there is such a copy: the rounding is bounded and goes to the slack, and only columns with a coefficient, or
-    // which may still break the conditions, are read again in double.
+    // which may still break the conditions, are read again in double, or none where this only leads the way.
     const auto open = [&](const Request& request, index_t j) {
         return std::abs(request.gradient.value[at(j)]) + request.gradient.slack[at(j)] > request.l1 * penalty_weights[j];
     };
-    const auto active = [](const Request& request, index_t j) {
+    const auto active = [&](const Request& request, index_t j) {
         const index_t place = request.place[at(j)];
-        return place >= 0 && request.support.values[at(place)] != 0;
+        return !rough && place >= 0 && request.support.values[at(place)] != 0;
     };
     const auto wanted = [&](const auto& needs) {
         std::vector<index_t> chosen;
@@ -695,15 +741,13 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
                 chosen.push_back(j);
         return chosen;
     };
-    const bool low = low_.get() != nullptr && std::all_of(requests.begin(), requests.end(), [](const Request& request) {
-        return request.l1 > 0;
-    });
     if (low) {
         const auto needs = [&](const Request& request, index_t j) {
             return !active(request, j) && (request.place[at(j)] >= 0 || open(request, j));
         };
         low_gradients(requests, wanted(needs), needs, threads);
     }
+    if (rough) return;
     const auto needs = [&](const Request& request, index_t j) {
         return (low ? active(request, j) : request.place[at(j)] >= 0) || open(request, j);
     };

@@ -88,8 +88,9 @@ public:
     // Cells of Q between columns a and b of the list, for every pair with a or b >= first.
     virtual void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
                        int threads) const = 0;
-    // Gradients at the given coefficients; entries that are certain to stay below l1 v_j may be left with slack.
-    virtual void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) = 0;
+    // Gradients at the given coefficients; entries that are certain to stay below l1 v_j may be left with slack, and where
+    // they are only to lead the way (`rough`) all may.
+    virtual void refresh(std::vector<Request>& requests, const double* penalty_weights, bool rough, int threads) = 0;
 
     // Designs by column also offer updates of the residual in place of those of the gradient.
     virtual index_t rows() const { return 0; }          // of full columns
@@ -97,7 +98,7 @@ public:
     // The columns from place `first` on are new.
     virtual void extend(index_t, const std::vector<index_t>&, index_t, ResidualState&, int) const {}
     virtual void residual(index_t, const Support&, ResidualState&) const {}
-    virtual void last_residual(index_t, ResidualState&) const {}  // as `refresh` left it
+    virtual void take_residual(index_t, ResidualState&) {}  // as `refresh` left it; until the next one it is not kept
     virtual double slope(index_t, index_t, const ResidualState&) const { return 0; }
     virtual double squares(index_t, const ResidualState&) const { return 0; }  // r'Wr / W
     // Whether the means of the columns are so near zero for their spread that sweeps keep the residual's sum at zero.
@@ -117,7 +118,7 @@ public:
     const double* cross(index_t problem) const override;
     void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
                int threads) const override;
-    void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+    void refresh(std::vector<Request>& requests, const double* penalty_weights, bool rough, int threads) override;
 
 private:
     const std::vector<ElasticNetMoments>& moments_;
@@ -169,7 +170,6 @@ protected:
 
 struct ColumnPart : WeightedTarget {
     std::vector<RowRange> ranges;  // of the rows with weight
-    std::vector<double> shares;    // w / W
 };
 
 class ColumnDesign final : public TargetDesign<ColumnPart> {
@@ -179,15 +179,15 @@ public:
                  double* y_mean, bool keep_low, int threads);
     void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
                int threads) const override;
-    void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+    void refresh(std::vector<Request>& requests, const double* penalty_weights, bool rough, int threads) override;
     bool finite() const;  // whether the squares of all columns are
     index_t rows() const override { return table_.stride; }
     index_t cells(index_t) const override { return table_.stride; }
     void extend(index_t problem, const std::vector<index_t>& columns, index_t first, ResidualState& state,
                 int threads) const override;
     void residual(index_t problem, const Support& support, ResidualState& state) const override;
-    void last_residual(index_t problem, ResidualState& state) const override {
-        state.e = parts_[at(problem)].weighted_residual;
+    void take_residual(index_t problem, ResidualState& state) override {
+        state.e.swap(parts_[at(problem)].weighted_residual);
     }
     double slope(index_t problem, index_t column, const ResidualState& state) const override;
     double squares(index_t problem, const ResidualState& state) const override;
@@ -200,7 +200,7 @@ private:
     const float* low_column(index_t j) const { return low_.get() + j * low_stride_; }
     template <class Cell>
     void fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block, int threads) const;
-    void residuals(const std::vector<Request>& requests, int threads);
+    void residuals(const std::vector<Request>& requests, bool low, int threads);
     // Gradients of the wanted columns, in double or in single precision with slack, for the requests that need them.
     template <class Needs>
     void gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs, int threads);
@@ -228,7 +228,7 @@ public:
                        double* x_mean, double* y_mean, int threads);
     void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
                int threads) const override;
-    void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+    void refresh(std::vector<Request>& requests, const double* penalty_weights, bool rough, int threads) override;
     bool finite() const;
     index_t cells(index_t column) const override { return table_.columns.end(column) - table_.columns.begin(column); }
     void extend(index_t problem, const std::vector<index_t>& columns, index_t first, ResidualState& state,
@@ -248,14 +248,19 @@ private:
     std::vector<double> norms_;
 };
 
-// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8), for at most 4 left and tile_width right
+// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8, of floats 16), for at most 4 left and tile_width right
 // ones; a value does not depend on which others it is computed with.
 constexpr index_t tile_width = 6;
 void tile_products(const double* const* left, index_t a_count, const double* const* right, index_t b_count,
                    index_t count, double* out);
 
+void tile_products(const float* const* left, index_t a_count, const float* const* right, index_t b_count, index_t count,
+                   double* out);
+
 // Inner product and y += a x over `count` elements.
 double dot(const double* x, const double* y, index_t count);
+double dot(const float* x, const float* y, index_t count);
+double dot(const float* x, const double* y, index_t count);
 void add_multiple(double a, const double* x, double* y, index_t count);
 void add_multiple(double a, const float* x, double* y, index_t count);
 

@@ -25,7 +25,7 @@ void MomentDesign::block(index_t problem, const std::vector<index_t>& columns, i
     });
 }
 
-void MomentDesign::refresh(std::vector<Request>& requests, const double*, int threads) {
+void MomentDesign::refresh(std::vector<Request>& requests, const double*, bool, int threads) {
     parallel_chunks(static_cast<index_t>(requests.size()), 1, threads, [&](index_t k, index_t, index_t) {
         const Request& request = requests[at(k)];
         const ElasticNetMoments& moments = moments_[at(request.problem)];

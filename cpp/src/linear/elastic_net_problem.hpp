@@ -34,14 +34,15 @@ inline bool allows_single(const ElasticNetTask& task) {
     return task.tolerance >= single_limit && !task.refine && !task.trace;
 }
 
-// The last few sweeps, for extrapolation.
+// The last few sweeps, for extrapolation. What depends on the coefficients is kept where it is mixed later: neither of
+// the start, from which the first difference is taken, nor of the last end, which is where the problem stands then.
 struct History {
     static constexpr std::size_t depth = 5;
     std::vector<std::vector<double>> b, g;
 
     void keep(const std::vector<double>& new_b, const std::vector<double>& new_g) {
         b.push_back(new_b);
-        g.push_back(new_g);
+        if (b.size() > 1 && !full()) g.push_back(new_g);
     }
     bool full() const { return b.size() == depth + 1; }
     void clear() {
@@ -51,14 +52,19 @@ struct History {
 
     // Weights (summing to one) of the last `depth` iterates that make the combined step shortest; false if singular.
     bool combine(std::vector<double>& weights) const {
-        std::vector<double> products(at(row_start(depth))), difference[depth];
+        std::vector<double> products(at(row_start(depth))), left, right;
         const auto m = static_cast<index_t>(b[0].size());
         double trace = 0;
+        const auto difference = [&](std::size_t i, std::vector<double>& out) {
+            out = b[i + 1];
+            add_multiple(-1.0, b[i].data(), out.data(), m);
+        };
         for (std::size_t i = 0; i < depth; ++i) {
-            difference[i] = b[i + 1];
-            add_multiple(-1.0, b[i].data(), difference[i].data(), m);
-            for (std::size_t j = 0; j <= i; ++j)
-                products[at(row_start(static_cast<index_t>(i))) + j] = dot(difference[i].data(), difference[j].data(), m);
+            difference(i, left);
+            for (std::size_t j = 0; j <= i; ++j) {
+                difference(j, right);
+                products[at(row_start(static_cast<index_t>(i))) + j] = dot(left.data(), right.data(), m);
+            }
             trace += products[at(row_start(static_cast<index_t>(i))) + i];
         }
         for (std::size_t i = 0; i < depth; ++i) products[at(row_start(static_cast<index_t>(i))) + i] += 1e-10 * trace;
@@ -70,16 +76,23 @@ struct History {
         return std::isfinite(sum) && sum > 0;
     }
 
-    // The combination of coefficients, and of what depends on them linearly; false if one is negative that must not be.
-    bool mix(const std::vector<double>& weights, std::vector<double>& new_b, std::vector<double>& new_g,
-             bool positive) const {
-        std::fill(new_b.begin(), new_b.end(), 0.0);
-        std::fill(new_g.begin(), new_g.end(), 0.0);
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-            add_multiple(weights[i], b[i + 1].data(), new_b.data(), static_cast<index_t>(new_b.size()));
-            add_multiple(weights[i], g[i + 1].data(), new_g.data(), static_cast<index_t>(new_g.size()));
-        }
+    // Goes from the last end to the combination of coefficients, and of what depends on them linearly; false if one is
+    // negative that must not be. The end is then found in the place of the first, for `return_to_end`.
+    bool mix(const std::vector<double>& weights, std::vector<double>& new_b, std::vector<double>& new_g, bool positive) {
+        const auto go = [&](std::vector<double>& values, std::vector<double>* kept) {
+            const auto count = static_cast<index_t>(values.size());
+            for (double& value : kept[0]) value *= weights[0];
+            for (std::size_t i = 1; i + 1 < depth; ++i) add_multiple(weights[i], kept[i].data(), kept[0].data(), count);
+            add_multiple(weights[depth - 1], values.data(), kept[0].data(), count);
+            values.swap(kept[0]);
+        };
+        go(new_b, b.data() + 1);
+        go(new_g, g.data());
         return !positive || std::all_of(new_b.begin(), new_b.end(), [](double x) { return x >= 0; });
+    }
+    void return_to_end(std::vector<double>& new_b, std::vector<double>& new_g) {
+        new_b.swap(b[1]);
+        new_g.swap(g[0]);
     }
 };
 
@@ -87,7 +100,7 @@ struct History {
 class Problem {
 public:
     // by_full_columns: without Q where the working set is large.
-    Problem(const Design& design, index_t number, const ElasticNetTask& task, bool by_full_columns, int threads)
+    Problem(Design& design, index_t number, const ElasticNetTask& task, bool by_full_columns, int threads)
         : design_(design), task_(task), number_(number), threads_(threads), by_full_columns_(by_full_columns),
           place(at(design.p), -1), q_(allows_single(task)) {
         gradient.value.assign(design.cross(number), design.cross(number) + design.p);
@@ -106,7 +119,7 @@ public:
     std::vector<double> objective;
 
 private:
-    const Design& design_;
+    Design& design_;
     const ElasticNetTask& task_;
     index_t number_;
     int threads_;
@@ -325,7 +338,7 @@ private:
         c_.resize(m);
         v_.resize(m);
         g_.resize(m);
-        diagonal_.resize(m);
+        diagonal_.resize(by_residual_ ? 0 : m);
         const double* cross = design_.cross(number_);
         for (std::size_t k = 0; k < m; ++k) {
             c_[k] = cross[columns[k]];
@@ -408,7 +421,7 @@ private:
     // As `solve`, with sweeps over full columns, up to about the cost of Q for the active ones. The gap after a sweep is
     // foreseen from the gradients met on the way; the check over all columns has the last word.
     void solve_by_full_columns(const Penalty& penalty, double target, bool trace) {
-        design_.last_residual(number_, state_);
+        design_.take_residual(number_, state_);
         abandoned = !design_.near(number_, columns, state_);
         if (abandoned) return;
         double before = std::numeric_limits<double>::infinity();
@@ -447,13 +460,9 @@ private:
         std::vector<double> weights;
         bool lower = false;
         if (history.combine(weights)) {
-            const std::vector<double> old_b = b, old_e = state_.e;
             lower = history.mix(weights, b, state_.e, penalty.positive) &&
                     objective_with(penalty, design_.squares(number_, state_)) < reached;
-            if (!lower) {
-                b = old_b;
-                state_.e = old_e;
-            }
+            if (!lower) history.return_to_end(b, state_.e);
         }
         history.clear();
         history.keep(b, state_.e);
@@ -535,12 +544,8 @@ private:
     void extrapolate(const Penalty& penalty, History& history, double reached) {
         std::vector<double> weights;
         if (history.combine(weights)) {
-            const std::vector<double> old_b = b, old_g = g_;
             const bool allowed = history.mix(weights, b, g_, penalty.positive);
-            if (!allowed || !(measure(penalty).objective(penalty) < reached)) {
-                b = old_b;
-                g_ = old_g;
-            }
+            if (!allowed || !(measure(penalty).objective(penalty) < reached)) history.return_to_end(b, g_);
         }
         history.clear();
     }
@@ -551,6 +556,36 @@ private:
         return std::max<index_t>(5, std::min(m / 4, 16 + m / 64));
     }
 
+    // x <- (Q + the squared penalty + ridge diag Q)^-1 x over the support, with a factor in the precision of a Cell; false if
+    // that is not safe. From one in single precision the solution is refined once.
+    template <class Cell>
+    bool solve_over(const Penalty& penalty, const std::vector<index_t>& support, double ridge,
+                    std::vector<double>& x) const {
+        const auto m = static_cast<index_t>(support.size());
+        const OwnPages<Cell> matrix(at(row_start(m)));  // not kept, as it may be as large as Q
+        const auto added = [&](index_t k) { return ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)]; };
+        for (index_t i = 0; i < m; ++i) {
+            const index_t k = support[at(i)];
+            Cell* const row = matrix.get() + row_start(i);
+            for (index_t j = 0; j <= i; ++j) row[j] = static_cast<Cell>(q_.cell(k, support[at(j)]));
+            row[i] += static_cast<Cell>(added(k));
+        }
+        if (!factorise(matrix.get(), m, threads_)) return false;
+        std::vector<double> rest = x;
+        solve_factored(matrix.get(), m, x);
+        if constexpr (sizeof(Cell) == sizeof(double)) return true;
+        std::vector<double> less(at(m)), product(columns.size(), 0.0);
+        for (index_t i = 0; i < m; ++i) less[at(i)] = -x[at(i)];
+        q_.add_rows(less.data(), support.data(), m, product.data(), static_cast<index_t>(columns.size()));
+        for (index_t i = 0; i < m; ++i) {
+            const index_t k = support[at(i)];
+            rest[at(i)] += product[at(k)] + added(k) * less[at(i)];
+        }
+        solve_factored(matrix.get(), m, rest);
+        for (index_t i = 0; i < m; ++i) x[at(i)] += rest[at(i)];
+        return true;
+    }
+
     // Towards the minimum of the quadratic for the signs as they are. Where some would change on the way: there with those
     // at zero, or to the lowest point on the way, whichever is lower. True if all the way, and the minimum is unique.
     bool exact_step(const Penalty& penalty) {
@@ -559,27 +594,19 @@ private:
             if (b[k] != 0) support.push_back(static_cast<index_t>(k));
         const auto m = static_cast<index_t>(support.size());
         if (m == 0) return true;
-        const OwnPages<double> matrix(at(row_start(m)));  // not kept, as it is as large as Q in single precision
-        // Dependent columns: a trace of ridge keeps the step downhill, and it then ends where one of them leaves.
-        bool dependent = false;
-        for (double ridge : {0.0, 1e-9}) {
-            dependent = ridge > 0;
-            for (index_t i = 0; i < m; ++i) {
-                const index_t k = support[at(i)];
-                double* const row = matrix.get() + row_start(i);
-                for (index_t j = 0; j <= i; ++j) row[j] = q_.cell(k, support[at(j)]);
-                row[i] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
-            }
-            if (factorise(matrix.get(), m, threads_)) break;
-            if (dependent) return false;
-        }
         std::vector<double> slope(at(m));
         for (index_t i = 0; i < m; ++i) {
             const std::size_t k = at(support[at(i)]);
             slope[at(i)] = g_[k] - v_[k] * (penalty.l2 * b[k] + std::copysign(penalty.l1, b[k]));
         }
         std::vector<double> step = slope;
-        solve_factored(matrix.get(), m, step);
+        bool dependent = false;
+        if (!(q_.single() && solve_over<float>(penalty, support, 0.0, step)) &&
+            !solve_over<double>(penalty, support, 0.0, step)) {
+            // Dependent columns: a trace of ridge keeps the step downhill, and it then ends where one of them leaves.
+            dependent = true;
+            if (!solve_over<double>(penalty, support, 1e-9, step)) return false;
+        }
 
         std::vector<Crossing> crossings;
         for (index_t i = 0; i < m; ++i) {

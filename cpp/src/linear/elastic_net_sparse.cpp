@@ -188,7 +188,7 @@ GapSums SparseColumnDesign::sweep(index_t problem, const std::vector<index_t>& c
     return {};
 }
 
-void SparseColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {
+void SparseColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, bool, int threads) {
     const SparseMatrix& table = table_.columns;
     const index_t n = table.places, count = static_cast<index_t>(requests.size());
     parallel_chunks(count, 1, threads, [&](index_t r, index_t, index_t) {

@@ -158,6 +158,11 @@ class MomentSource:
         return _paths(found, np.array(x_means), np.array(y_means), squares, penalties.tol, self.fit_intercept)
 
 
+def _padded(values: np.ndarray, count: int) -> np.ndarray:
+    """With `count` zeros more at the end of the last axis; without a copy if there are none."""
+    return np.concatenate([values, np.zeros((*values.shape[:-1], count))], axis=-1) if count else values
+
+
 @dataclass(frozen=True)
 class _Columns:
     """Problems given by the columns of one table and the weights (n_problems, rows) of its rows in each."""
@@ -183,7 +188,9 @@ class _Columns:
         squares = np.empty(self.weights.shape[0])
         for k in range(squares.shape[0]):
             target, total = self._centred_target(k)
-            squares[k] = (self.weights[k] * target**2).sum() / total
+            np.square(target, out=target)
+            target *= self.weights[k]
+            squares[k] = target.sum() / total
         return squares
 
 
@@ -199,18 +206,12 @@ class ColumnSource(_Columns):
         shift = table_of(rows).centring(target[:, None], fit_intercept)()
         columns = _kernels.shifted_columns(rows, shift[:-1], threads)
         padding = columns.shape[1] - rows.shape[0]
-        return cls(
-            columns,
-            np.pad(target - shift[-1], (0, padding)),
-            np.pad(weights, ((0, 0), (0, padding))),
-            shift,
-            fit_intercept,
-            threads,
-        )
+        target, weights = _padded(target - shift[-1], padding), _padded(weights, padding)
+        return cls(columns, target, weights, shift, fit_intercept, threads)
 
     def only(self, problem: int, weights: np.ndarray | None = None) -> ColumnSource:
         """The source of one of the problems, or of the table under other row weights."""
-        chosen = self.weights[[problem]] if weights is None else np.pad(weights, (0, self._padding(weights)))[None]
+        chosen = self.weights[[problem]] if weights is None else _padded(weights[None], self._padding(weights))
         return ColumnSource(self.columns, self.target, chosen, self.shift, self.fit_intercept, self.threads)
 
     def written_out(self) -> ColumnSource:
@@ -254,8 +255,8 @@ class RowSource(_Columns):
         """Target less a central value, padded with zeros; `weights` (n_problems, n_rows)."""
         shift = table_of(rows).centring(target[:, None], fit_intercept)()
         padding = -rows.shape[0] % 8
-        padded = np.pad(weights, ((0, 0), (0, padding)))
-        return cls(rows, np.pad(target - shift[-1], (0, padding)), padded, shift, fit_intercept, threads)
+        target, weights = _padded(target - shift[-1], padding), _padded(weights, padding)
+        return cls(rows, target, weights, shift, fit_intercept, threads)
 
     def only(self, problem: int) -> RowSource:
         """The source of one of the problems."""
@@ -310,7 +311,7 @@ class SparseColumnSource(_Columns):
             )
         columns = _kernels.shifted_columns(self.columns.toarray(), np.zeros(n_columns), self.threads)
         padding = columns.shape[1] - n_rows
-        target, weights = np.pad(self.target, (0, padding)), np.pad(self.weights, ((0, 0), (0, padding)))
+        target, weights = _padded(self.target, padding), _padded(self.weights, padding)
         return ColumnSource(columns, target, weights, self.shift, self.fit_intercept, self.threads)
 
     def cross(self, problem: int) -> np.ndarray:
