@@ -338,6 +338,7 @@ SAME_KERNEL = {
     ("index_t full = -1", "1 -> 2"): "any number below 0 says that no block is full",
     ("8 * classes * (3 * x.cols + categories + 1)", "1 -> 2"): "how the work is shared",
     ("min(begin + k, end - 1)", "- -> +"): "rows beyond the end, whose form nobody takes: for sanitizers",
+    ("p > 0 ? std::log2(p)", "> -> >="): "an impossible choice outweighs all others either way",
     ("if (!(total > 0))", "> -> >="): "of nothing there are no bits",
     ("if (total > chosen)", "> -> >="): "of nothing left there are no bits",
     ("if (nominal.count > 0)", "> -> >="): "of no columns nothing is counted",
