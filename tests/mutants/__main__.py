@@ -365,7 +365,7 @@ GUESSES = (
     ("round < 100 && active() <= exact_limit", ("< -> <=", "<= -> <")),
     (" * (1 + optimal_within)", ("* -> /", "+ -> -")),  # a tolerance
     ("strength(penalty, j) > penalty.l1", ("> -> >=",)),
-    ("penalty.pull(g_[k]) > 0.9 * penalty.l1 * v_[k]", ("> -> >=", "* -> /")),  # which idle columns stay
+    ("b[k] == 0 && !(penalty.pull(g_[k]) > 0.9 * penalty.l1 * v_[k])", ("> -> >=", "* -> /", "== -> !=")),
     ("spent = 1;", ("1 -> 2",)),  # when sweeps over full columns end
     ("spent > 1 && gap < before ? gap / before : 1.0", ("< -> <=", "> -> >=", "/ -> *", "1 -> 2")),
     ("gap * shrinks <= target", ("* -> /",)),

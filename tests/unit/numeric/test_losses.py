@@ -238,6 +238,9 @@ def test_a_row_of_weight_0_may_have_an_infinite_loss():
     value, gradient, _ = LOSSES["gamma"].derivatives(y, raw, np.array([2.0, 0.0]))
     alone = LOSSES["gamma"].derivatives(y[:1], raw[:1], np.array([2.0]))
     assert value == alone[0] and gradient.ravel().tolist() == [alone[1][0, 0], 0.0]
+    y, raw = np.array([2.0, 1.0]), np.array([[0.3, 0.1, 0.2], [1e200, 0.0, 0.0]])
+    value = LOSSES["squared_margin"].value(y, raw, np.array([2.0, 0.0]))
+    assert value == LOSSES["squared_margin"].value(y[:1], raw[:1], np.array([2.0])) < np.inf
 
 
 @pytest.mark.parametrize("n", [255, 256, 257, 4096, 4097, 9000])
