@@ -136,7 +136,7 @@ void bind_chained_equations(nb::module_& m) {
             for (std::size_t k = 0; k < order.shape(0); ++k)
                 require(order.data()[k] >= 0 && order.data()[k] < static_cast<std::int32_t>(v), "run_chains",
                         "order must name columns");
-            require(donors > 0 && sweeps >= 0, "run_chains", "needs donors and sweeps");
+            require(donors > 0 && sweeps > 0, "run_chains", "needs donors and sweeps");
             const ChainOptions options{sweeps, donors, ridge, draw, start_with_draws, threads};
             auto chains = without_gil([&] {
                 return prepare::run_chains(view(cells), view(n_categories), view(method), view(order), view(keys), options);

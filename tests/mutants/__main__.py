@@ -248,7 +248,138 @@ SAME_KERNEL = {
     ("m >= least_by_full_columns", ">= -> >"): "where another way to the same coefficients begins",
     ("> 16 * (high - low) ? low : 0.0", "> -> >="): "where a shift begins; both are exact to the grid",
     ("deviation > 1e-14 * std::abs(mean) &&", "> -> >="): "equal only at a deviation of 0, for which 1 stands too",
+    ("parallel_chunks(growth_.columns.n_columns(), 1,", "1 -> 2"): "a column is searched as if values were repeated",
+    ("threads > 1 ? std::max<index_t>(256, n_ / 8) : n_", "> -> >="): "where a task begins; the tree is the same",
+    ("threads > 1 ? std::max<index_t>(256, n_ / 8) : n_", "/ -> *"): "where a task begins; the tree is the same",
+    ("threads > 1 ? std::max<index_t>(256, n_ / 8) : n_", "1 -> 2"): "where a task begins; the tree is the same",
+    ("from.active, task.nodes, 1)", "1 -> 2"): "how many threads work",
+    ("a.node.node > b.node.node", "> -> >="): "no two nodes have one number",
+    ("{{&nodes_, 0, -1, false}}", "1 -> 2"): "any number below 0 is no parent",
+    ("sum += weight_of(i) * y", "+= -> -="): "only the size of the mean counts",
+    ("weight += weight_of(i)", "+= -> -="): "only the size of the mean counts",
+    ("std::abs(sum / weight) > 16", "/ -> *"): "where a shift begins; both are exact to the grid",
+    ("size > 0 && size < infinity", "> -> >="): "of nothing the grid is 0 either way",
+    ("return size > 0 ? std::exp2", "> -> >="): "of nothing the grid is 0 either way",
+    ("w <= most_in_pair", "<= -> <"): "counts that do not fit into a word are added another way",
+    ("of(size + count * first)", "+ -> -"): "the last bit of a bound",
+    ("n, 2 * options.l2)", "2 -> 3"): "the last bit of a bound",
+    ("data, options, 2).grow()", "2 -> 3"): "a place more that nobody reads",
+    ("(squared ? 2 : 1) *", "1 -> 2"): "a place more that nobody reads",
+    ("(squared ? 2 : 1) *", "2 -> 3"): "a place more that nobody reads",
+    ("i < n; ++i) largest = std::max", "< -> <="): "reads one place beyond the end: for sanitizers",
+    ("i < n; ++i) size += round(", "< -> <="): "reads one place beyond the end: for sanitizers",
+    ("std::equal(data.weight, data.weight + n", "+ -> -"): "weights and equal repeats are added side by side",
+    ("std::log2(total + 2)", "2 -> 3"): "where a fixed point stands",
+    ("+ 1)));", "1 -> 2"): "where a fixed point stands",
+    ("+ 1)));", "+ -> -"): "where a fixed point stands",
+    ("whole && total < 3e7", "< -> <="): "where another way to the same numbers begins",
+    ("task.tolerance >= single_limit", ">= -> >"): "where another way to the same numbers begins",
+    ("place(at(design.p), -1)", "1 -> 2"): "any number below 0 says that a column waits outside",
+    ("place[at(j)] = -1;", "1 -> 2"): "any number below 0 says that a column waits outside",
+    ("place[at(columns[k])] = -1;", "1 -> 2"): "any number below 0 says that a column waits outside",
+    ("index_t stop = -1", "1 -> 2"): "any number below 0 is no place",
+    ("rise = 0, share = 1;", "1 -> 2"): "written before it is read",
+    ("pull(j) > threshold", "> -> >="): "a column at the threshold stays at 0",
+    ("m + m / 128", "+ -> -"): "how far a matrix grows",
+    ("m + m / 128", "/ -> *"): "how far a matrix grows",
+    ("m > q_.capacity", "> -> >="): "how far a matrix grows",
+    ("if (!(curvature > 0))", "> -> >="): "a column without spread pulls nothing and does not enter",
+    ("place[at(j)] < 0 && strength(", "< -> <="): "an active column pulls with the penalty itself",
+    ("old * step[at(i)] < 0", "< -> <="): "only its sign counts, and neither is 0",
+    ("old * step[at(i)] < 0", "* -> /"): "only its sign counts, and neither is 0",
+    ("std::abs(step[at(i)]) >= std::abs(old)", ">= -> >"): "a step that ends at 0 ends there either way",
+    ("left.place < right.place", "< -> <="): "no two crossings have one place",
+    ("absent[j] > present", "> -> >="): "where another way to the same numbers begins",
+    ("listed[j] = n_categories[j] > 0", "> -> >="): "rows listed that nobody asks for",
+    ("std::int32_t most = 1", "1 -> 2"): "a place more that nobody reads",
+    ("scratch_.resize(2 * most)", "2 -> 3"): "a place more that nobody reads",
+    ("scratch(2 * std::max(most, 1))", "2 -> 3"): "a place more that nobody reads",
+    ("scratch(2 * std::max(most, 1))", "1 -> 2"): "a place more that nobody reads",
+    ("gram_.resize((p_ + 1) * (p_ + 1))", "1 -> 2"): "a place more that nobody reads",
+    ("sum(p_ + 1)", "1 -> 2"): "a place more that nobody reads",
+    ("sums.data(), count + 1", "+ -> -"): "a length that nobody reads",
+    ("sums.data(), count + 1", "1 -> 2"): "a length that nobody reads",
+    ("0, 0, 1}", "1 -> 2"): "how far apart no columns are",
+    ("&design_.n_categories[j], 1, 1}", "1 -> 2"): "one column has no next",
+    ("+ j * n_, 1);", "1 -> 2"): "how many threads work",
+    ("m == 1 ? options.threads : 1)", "== -> !="): "how many threads work",
+    ("m == 1 ? options.threads : 1)", "1 -> 2"): "how many threads work",
+    ("return_freed_memory(m * n * v * options.sweeps)", "* -> /"): "when memory goes back to the system",
+    ("holes.size() == 1 ? 1 :", "1 -> 2"): "the only hole of a row is drawn again from the same conditional",
+    ("if (penalty[s] < 0)", "< -> <="): "the ridge is above 0",
+    ("if (shape < 1.0)", "< -> <="): "either way to a draw of shape 1 is exact",
+    ("if (root <= 0) continue", "<= -> <"): "0 is refused by its logarithm, too",
+    ("std::log(u) < 0.5", "< -> <="): "a draw exactly on the boundary",
+    ("if (outputs <= 0)", "<= -> <"): "of one label there is nothing to fit or to draw",
+    ("predictions[end - 1] <= result.predictions[end]", "<= -> <"): "a run in order is sorted once more",
+    ("a.first < b.first", "< -> <="): "donors of one prediction in another order",
+    ("bits > least + surplus_bits", "> -> >="): "a description longer by exactly 64 bits",
+    ("lists, 2 * x.cols, threads", "* -> /"): "how the work is shared",
+    ("lists, 2 * x.cols, threads", "2 -> 3"): "how the work is shared",
+    ("x.cols * x.cols / 2, threads", "* -> /"): "how the work is shared",
+    ("x.cols * x.cols / 2, threads", "/ -> *"): "how the work is shared",
+    ("x.cols * x.cols / 2, threads", "2 -> 3"): "how the work is shared",
+    ("if (i + ahead < n)", "< -> <="): "requests ahead",
+    ("if (i + ahead < n)", "+ -> -"): "requests ahead",
+    ("i + ahead < selection.count", "< -> <="): "requests ahead",
+    ("i + ahead < selection.count", "+ -> -"): "requests ahead",
+    ("selection.row(i + ahead)", "+ -> -"): "requests ahead",
+    ("W < 8 && squares ? 1 : 2, four = W < 4", "< -> <="): "how many columns are added at a time",
+    ("W < 8 && squares ? 1 : 2", "1 -> 2"): "how many columns are added at a time",
+    ("W < 8 && squares ? 1 : 2", "2 -> 3"): "how many columns are added at a time",
+    ("columns.template operator()<W, 1>", "1 -> 2"): "how many columns are added at a time",
+    ("columns.template operator()<four, 1>", "1 -> 2"): "how many columns are added at a time",
+    ("one.count >= other.count", ">= -> >"): "of two lists of one length either is the longer",
+    ("width < 256 ? 4096 : 1024", "< -> <="): "how the work is shared",
+    ("index_t{4} * std::max(threads, 1), wave_bytes / (cells * 8)", "* -> /"): "how many matrices are held",
+    ("index_t{4} * std::max(threads, 1), wave_bytes / (cells * 8)", "/ -> *"): "how many matrices are held",
+    ("std::max(threads, 1)", "1 -> 2"): "how many matrices are held",
+    ("y.cols > 0 ? y.row(row)", "> -> >="): "a row of no cells is not read",
+    ("index_t full = -1", "1 -> 2"): "any number below 0 says that no block is full",
+    ("8 * classes * (3 * x.cols + categories + 1)", "1 -> 2"): "how the work is shared",
+    ("min(begin + k, end - 1)", "- -> +"): "rows beyond the end, whose form nobody takes: for sanitizers",
+    ("p > 0 ? std::log2(p)", "> -> >="): "an impossible choice outweighs all others either way",
+    ("if (!(total > 0))", "> -> >="): "of nothing there are no bits",
+    ("if (total > chosen)", "> -> >="): "of nothing left there are no bits",
+    ("if (nominal.count > 0)", "> -> >="): "of no columns nothing is counted",
 }
+# Guesses of the elastic net, of which a wrong one costs sweeps: a step is taken only if it is downhill, and the gap or
+# the optimality conditions over all columns certify what is found. The part of a line, and the changes.
+GUESSES = (
+    ("b.size() == depth + 1", ("1 -> 2",)),  # after how many sweeps it is extrapolated
+    ("pull(gradient.value[at(j)]) / task_.penalty_weights[j]);", ("/ -> *",)),  # which columns enter first
+    ("expected += share_ * (gradient.value[at(j)] - last_gradient_[at(j)])", ("- -> +", "* -> /", "+= -> -=")),
+    ("std::max<index_t>(64, 2 * active())", ("* -> /", "2 -> 3")),
+    ("design_.rows() / rows_a_column", ("/ -> *",)),
+    ("found.size() > most", ("> -> >=",)),
+    ("left > right || (left == right && i < j)", ("< -> <=", "> -> >=", "== -> !=")),
+    ("objective(penalty) < before", ("< -> <=",)),  # of two equal points either
+    ("objective(penalty) < sums.objective", ("< -> <=",)),
+    ("objective(penalty) < reached", ("< -> <=",)),
+    ("design_.squares(number_, state_)) < reached", ("< -> <=",)),
+    ("if (value < reached)", ("< -> <=",)),
+    ("measure(penalty).gap(penalty) <= target", ("<= -> <",)),
+    (">= sweeps_before_exact()", (">= -> >",)),  # when exact steps are tried, and how many
+    ("steps < 5 && !exact_step", ("< -> <=",)),
+    ("active() <= (by_full_columns_", ("<= -> <",)),
+    ("round < 100 && active() <= exact_limit", ("< -> <=", "<= -> <")),
+    (" * (1 + optimal_within)", ("* -> /", "+ -> -")),  # a tolerance
+    ("strength(penalty, j) > penalty.l1", ("> -> >=",)),
+    ("b[k] == 0 && !(penalty.pull(g_[k]) > 0.9 * penalty.l1 * v_[k])", ("> -> >=", "* -> /", "== -> !=")),
+    ("spent = 1;", ("1 -> 2",)),  # when sweeps over full columns end
+    ("spent > 1 && gap < before ? gap / before : 1.0", ("< -> <=", "> -> >=", "/ -> *", "1 -> 2")),
+    ("gap * shrinks <= target", ("* -> /",)),
+    ("used * used / (entries_a_sweep * all)", ("* -> /", "/ -> *")),
+    ("ridge * diagonal_", ("* -> /",)),  # a trace of ridge, and points on the way of a step
+    ("share = 1; share > 1e-3; share /= 2", ("1 -> 2", "> -> >=", "2 -> 3")),
+    ("+= share * step[at(i)]", ("+= -> -=", "* -> /")),
+    ("if (crossing.share <= share)", ("<= -> <",)),
+    ("value > worse", ("> -> >=",)),
+    ("if (share <= crossing.share) break", ("<= -> <",)),  # a crossing exactly where the line is lowest
+)
+SAME_KERNEL |= {(part, change): "a guess" for part, changes in GUESSES for change in changes}
+# Functions of which that is all that is to be said.
+GUESSING = ("bool combine(", "void foresee(", "bool prefers_residual(", "index_t sweeps_before_exact(")
 SWAPS = (
     (r"(?<= )<(?= )", "<="),
     (r"<=(?= )", "<"),
@@ -352,8 +483,14 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], object]]]
 def kernel_mutants(path: str, text: str) -> Iterator[Mutant]:
     """One mutant for each operator and small number outside comments, preprocessor lines and template brackets."""
     lines = text.splitlines(keepends=True)
+    guessing = ""
     for number, line in enumerate(lines):
         code = line.split("//")[0]
+        if any(name in code for name in GUESSING) and code.rstrip().endswith("{"):
+            guessing = code[: -len(code.lstrip())] + "}"
+        if guessing:
+            guessing = "" if code.rstrip() == guessing else guessing
+            continue
         if code.lstrip().startswith(("#", "template", "using", "namespace")) or any(word in code for word in NO_EFFECT):
             continue
         for pattern, new in SWAPS:
@@ -389,10 +526,11 @@ def prepare(kernels: bool) -> None:
         if file.parent.name == "__pycache__" or (extension and kernels):
             continue
         # Only what differs: the time of a file tells what must be built again.
-        if not target.exists() or target.read_bytes() != file.read_bytes():
+        copy = _watched(file.relative_to(ROOT).as_posix(), file.read_bytes())
+        if not target.exists() or target.read_bytes() != copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.unlink(missing_ok=True)
-            target.write_bytes(file.read_bytes())
+            target.write_bytes(copy)
     if kernels or not list((WORK / "src/assay").glob("_kernels*.so")):
         tools = Path(sys.executable).parent
         command = [tools / "cmake", "-S", WORK, "-B", BUILD, "-G", "Ninja", "-DASSAY_INPLACE=ON"]
@@ -400,6 +538,13 @@ def prepare(kernels: bool) -> None:
         subprocess.run([str(word) for word in command], check=True, capture_output=True)
         if not build():
             raise SystemExit("mutants: the kernels do not compile without any mutant.")
+
+
+def _watched(path: str, text: bytes) -> bytes:
+    """What stands in the copy: a kernel whose lines are changed ends where it leaves one of its vectors."""
+    headers = (Path(name).name for name in TESTS if name.startswith("cpp/src/") and name.endswith(".hpp"))
+    changed = path in TESTS or any(f'#include "{name}"'.encode() in text for name in headers)
+    return b"#define _GLIBCXX_ASSERTIONS\n" + text if changed and path.endswith(".cpp") else text
 
 
 def build() -> bool:
@@ -446,7 +591,7 @@ def run_tests(path: str, limit: float) -> tuple[int | None, list[str]]:
 def survives(mutant: Mutant, limit: float) -> bool:
     """Whether no test notices the mutant; leaves it in the copy."""
     target = WORK / mutant.path
-    target.write_text(mutant.text())
+    target.write_bytes(_watched(mutant.path, mutant.text().encode()))
     if target.suffix == ".py":
         for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*"):
             compiled.unlink()
@@ -475,7 +620,7 @@ def try_file(path: str, each: int, seed: int) -> tuple[int, int]:
             else:
                 killed += 1
     finally:
-        (WORK / path).write_bytes((ROOT / path).read_bytes())
+        (WORK / path).write_bytes(_watched(path, (ROOT / path).read_bytes()))
         for compiled in (WORK / path).parent.glob(f"__pycache__/{Path(path).stem}.*"):
             compiled.unlink()
         if not path.endswith(".py"):

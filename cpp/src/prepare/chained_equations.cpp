@@ -152,10 +152,9 @@ public:
                 if (last) keep(j);
             }
         }
-        if (options_.sweeps == 0 && problem_.linear) whole_gram();
         for (index_t j = 0; j < v_; ++j) {
             if (interrupted()) return;
-            if (!problem_.missing[j].empty() && options_.sweeps > 0) continue;
+            if (!problem_.missing[j].empty()) continue;
             fit_column(j);
             keep(j);
         }
@@ -289,7 +288,6 @@ private:
         trees::CartOptions grow;
         grow.criterion = categories > 0 ? trees::Criterion::gini : trees::Criterion::squared_error;
         grow.min_leaf = static_cast<double>(options_.donors);
-        grow.min_split = 2 * grow.min_leaf;
         grow.threads = threads_;
         tree_.trees = trees::forest_of(trees::grow_cart(columns, entries.data(), {sampled.data(), m, 1}, target, grow));
         hang_donors(j, rows, repeats);

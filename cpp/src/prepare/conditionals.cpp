@@ -230,7 +230,7 @@ double normal_conditional(const double* gram, index_t p, index_t target, double 
         double& diagonal = matrix[s * m + s];
         cross[s] = gram[a * d + target] - count * a_mean * y_mean;
         // A column that does not vary where the target is observed says nothing: coefficient 0.
-        if (!(diagonal > 1e-12 * gram[a * d + a]) || !(diagonal > 0)) {
+        if (!(diagonal > 1e-12 * gram[a * d + a])) {
             for (index_t t = 0; t < s; ++t) matrix[s * m + t] = 0.0;
             diagonal = 1.0;
             cross[s] = 0.0;

@@ -144,17 +144,18 @@ private:
             double decrease;
         };
         std::vector<Ready> ready;
+        const auto later = [](const Ready& a, const Ready& b) {
+            return a.decrease < b.decrease || (a.decrease == b.decrease && a.node.node > b.node.node);
+        };
         const auto consider = [&](Pending&& node) {
             if (top.is_leaf(node)) return;
             Split best = top.find(node);
             double decrease;
             if (!best.found() || !top.measure(node, best, decrease)) return;
             ready.push_back({std::move(node), std::move(best), decrease});
+            std::push_heap(ready.begin(), ready.end(), later);
         };
         consider(std::move(root));
-        const auto later = [](const Ready& a, const Ready& b) {
-            return a.decrease < b.decrease || (a.decrease == b.decrease && a.node.node > b.node.node);
-        };
         index_t leaves = 1;
         while (!ready.empty() && leaves < growth_.options.max_leaf_nodes && !interrupted()) {
             std::pop_heap(ready.begin(), ready.end(), later);
@@ -163,11 +164,7 @@ private:
             top.measure(next.node, next.split, next.decrease);
             auto [left, right] = top.split(next.node, next.split);
             ++leaves;
-            for (Pending* child : {&left, &right}) {
-                const std::size_t before = ready.size();
-                consider(std::move(*child));
-                if (ready.size() > before) std::push_heap(ready.begin(), ready.end(), later);
-            }
+            for (Pending* child : {&left, &right}) consider(std::move(*child));
         }
     }
 

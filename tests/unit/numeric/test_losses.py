@@ -214,7 +214,7 @@ def test_values_where_the_pieces_of_a_loss_meet(name, y, raw, expected):
 
 
 @pytest.mark.parametrize("name", MARGINS)
-@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("outputs", [1, 2, 3])
 def test_each_class_is_judged_by_its_own_score(name, outputs):
     """Of several classes a margin loss is the sum over them, one against the rest; log loss is that of the softmax."""
     loss, scores = LOSSES[name], np.array([[0.25, -1.5, 2.0]])[:, :outputs]
@@ -226,9 +226,34 @@ def test_each_class_is_judged_by_its_own_score(name, outputs):
         ]
         if name == "log_loss" and outputs > 1:
             shares = special.softmax(scores[0])
-            assert value == pytest.approx(-np.log(shares[own])) and gradient[0] == pytest.approx(
-                shares - np.eye(3)[own]
-            )
+            assert value == pytest.approx(-np.log(shares[own]))
+            assert gradient[0] == pytest.approx(shares - np.eye(outputs)[own])
         else:
             assert value == pytest.approx(sum(part[0] for part in alone))
             assert gradient[0] == pytest.approx([part[1][0, 0] for part in alone])
+
+
+def test_a_row_of_weight_0_may_have_an_infinite_loss():
+    y, raw = np.array([1.5, 0.0]), np.array([[0.3], [0.2]])
+    value, gradient, _ = LOSSES["gamma"].derivatives(y, raw, np.array([2.0, 0.0]))
+    alone = LOSSES["gamma"].derivatives(y[:1], raw[:1], np.array([2.0]))
+    assert value == alone[0] and gradient.ravel().tolist() == [alone[1][0, 0], 0.0]
+    y, raw = np.array([2.0, 1.0]), np.array([[0.3, 0.1, 0.2], [1e200, 0.0, 0.0]])
+    value = LOSSES["squared_margin"].value(y, raw, np.array([2.0, 0.0]))
+    assert value == LOSSES["squared_margin"].value(y[:1], raw[:1], np.array([2.0])) < np.inf
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 4096, 4097, 9000])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_rows_of_many_blocks_are_those_of_each(n, outputs):
+    """Blocks of 256 rows and chunks of 4,096: values add up, derivatives stand where their rows do."""
+    y, raw, weights = rows("log_loss", n, outputs, seed=n)
+    for given in (None, weights):
+        w = np.ones(n) if given is None else given
+        value, gradient, hessian = LOSSES["log_loss"].derivatives(y, raw, given, threads=2)
+        scores = raw if outputs > 1 else np.column_stack([np.zeros(n), raw[:, 0]])
+        shares, own = special.softmax(scores, axis=1), y.astype(int)
+        assert value == pytest.approx(-w @ np.log(shares[np.arange(n), own]), rel=1e-12)
+        expected = w[:, None] * (shares - np.eye(scores.shape[1])[own])
+        np.testing.assert_allclose(gradient, expected[:, -outputs:], rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(hessian, (w[:, None] * shares * (1 - shares))[:, -outputs:], rtol=1e-10)

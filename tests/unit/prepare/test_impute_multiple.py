@@ -490,3 +490,101 @@ def test_chains_without_draws_follow_their_definition_sweep_by_sweep(method, don
     expected, means = _expected_chain(holed, method, 4, donors)
     np.testing.assert_allclose(imputer.imputed_[0], expected[np.isnan(holed)], rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(imputer.chains_["mean"][0], means, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("rows", [3, 4, 12, 60])
+def test_the_deviation_of_a_number_is_that_of_the_residuals_of_its_ridge(rows):
+    """Per degree of freedom, of which there is at least one; on columns as they are scaled."""
+    rng = np.random.default_rng(rows)
+    X = rng.normal(size=(rows + 3, 3)) @ [[1.0, 0.9, 0.0], [0.0, 0.1, 1.0], [0.0, 0.0, 1.0]]
+    X[rows:, 1] = np.nan
+    found = ImputeMultiple(sample_posterior=False, method="norm", max_iter=1).fit(X).conditionals_
+    z = (X[:rows] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    a, b = z[:, [0, 2]] - z[:, [0, 2]].mean(axis=0), z[:, 1] - z[:, 1].mean()
+    slope = np.linalg.solve(a.T @ a + 1e-5 * np.diag(np.diag(a.T @ a)), a.T @ b)
+    squares = ((b - a @ slope) ** 2).sum()
+    assert found["deviation"][1] == pytest.approx(np.sqrt(squares / max(rows - 3, 1)), rel=1e-6)
+    coefficients = np.reshape(found["coefficient"], (3, 4))[1]
+    np.testing.assert_allclose(coefficients[[0, 2]], slope, rtol=1e-8)
+    assert coefficients[1] == 0 and coefficients[3] == pytest.approx(z[:, 1].mean() - z[:, [0, 2]].mean(axis=0) @ slope)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 8])
+def test_deviations_are_drawn_from_the_chi_squared_distribution_of_the_residuals(freedom):
+    rng = np.random.default_rng(freedom)
+    X = rng.normal(size=(freedom + 3, 2))
+    X[-1, 1] = np.nan
+    settings = {"method": "norm", "max_iter": 1}
+    spread = ImputeMultiple(sample_posterior=False, **settings).fit(X).conditionals_["deviation"][1]
+    drawn = ImputeMultiple(n_imputations=12_000, random_state=0, **settings).fit(X).conditionals_["deviation"]
+    ratios = freedom * (spread / np.reshape(drawn, (12_000, 2))[:, 1]) ** 2
+    assert stats.kstest(ratios, stats.chi2(freedom).cdf).statistic < 1.63 / np.sqrt(12_000)
+
+
+@pytest.mark.parametrize("count", [1499, 1500, 1501, 1502, 1999, 4000])
+def test_the_donors_that_are_kept_are_all_at_the_ends_and_spread_between(count):
+    x = np.random.default_rng(0).permutation(count).astype(float)
+    model = ImputeMultiple(sample_posterior=False, method="pmm", max_iter=1).fit(np.column_stack([x, 2 * x + 5]))
+    kept, end = min(count, 1500), 250
+    between = [end + k * (count - 2 * end - 1) // (kept - 2 * end - 1) for k in range(kept - 2 * end)]
+    ranks = [*range(end), *between, *range(count - end, count)]
+    found = np.reshape(model.conditionals_["donor_values"], (2, kept))
+    np.testing.assert_array_equal(found[0], ranks)
+    np.testing.assert_array_equal(found[1], 2.0 * np.array(ranks) + 5)
+    predictions = np.reshape(model.conditionals_["donor_predictions"], (2, kept))
+    np.testing.assert_allclose(predictions[0], (np.array(ranks) - x.mean()) / x.std(), atol=1e-4)
+
+
+@pytest.mark.parametrize("count", [60, 64, 65, 200])
+def test_donors_of_a_leaf_are_kept_evenly(count):
+    cells = np.column_stack([np.zeros(count), np.arange(count) * 1.0])
+    found = ImputeMultiple(sample_posterior=False, method="tree", max_iter=1, n_donors=count).fit(cells).conditionals_
+    kept = min(count, 64)
+    np.testing.assert_array_equal(found["leaf_values"][kept:], np.arange(kept) * count // kept)
+    np.testing.assert_array_equal(found["leaf_offsets"], [0, kept, 2 * kept])
+
+
+@pytest.mark.parametrize("donors", [1, 2, 3, 5])
+def test_donors_in_pairs_of_one_prediction_count_as_their_mean_at_either_end(donors):
+    x = np.array([0.0, 0, 1, 2, 2, 3, 4, 4])
+    y = 3 * x + np.array([0.1, -0.3, 0.2, 0.4, -0.1, 0.0, -0.5, 0.3])
+    at = np.array([-1.0, 0.1, 1.2, 2.3, 3.9, 4.7])
+    X = np.column_stack([np.append(x, at), np.append(y, np.full(at.size, np.nan))])
+    imputer = ImputeMultiple(sample_posterior=False, method="pmm", max_iter=1, n_donors=donors).fit(X)
+    means = np.array([y[x == level].mean() for level in x])
+    expected = [means[np.argsort(np.abs(x - place), kind="stable")[:donors]].mean() for place in at]
+    np.testing.assert_allclose(imputer.imputed_[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(imputer.transform(X)[8:, 1], expected, rtol=1e-9)
+
+
+def test_the_lower_of_two_donors_as_near_is_taken_and_one_of_those_that_tie_is_drawn():
+    X = np.array([[-1.0, -1.0], [1.0, 1.0], [0.0, np.nan]])
+    settings = {"method": "pmm", "max_iter": 1, "n_donors": 1}
+    assert ImputeMultiple(sample_posterior=False, **settings).fit(X).imputed_.tolist() == [[-1.0]]
+    line = np.column_stack([np.arange(20.0, 60.0), 5.5 * np.arange(20.0, 60.0) + 1.5])
+    pairs = np.array([[0.0, 1.0], [0.0, 2.0], [9.0, 51.0], [9.0, 52.0], [0.0, np.nan], [9.0, np.nan]])
+    drawn = ImputeMultiple(n_imputations=600, random_state=0, **settings).fit(np.vstack([line, pairs])).imputed_
+    for column, values in zip(drawn.T, ([1.0, 2.0], [51.0, 52.0]), strict=True):
+        assert set(column) <= set(values) and 240 < (column == values[0]).sum() < 360
+
+
+def test_two_holes_of_a_later_row_are_filled_one_after_the_other():
+    """After one sweep: the first by the start of the second, the second by what the first has become."""
+    X, _ = correlated(n=300, d=3)
+    X[:, 1] += 0.7 * X[:, 0]
+    imputer = ImputeMultiple(sample_posterior=False, method="norm", max_iter=1).fit(X)
+    lines = {j: LeastSquares().fit(np.delete(X, j, axis=1), X[:, j]) for j in range(2)}
+    later = X[:10].copy()
+    later[:, :2] = np.nan
+    first = lines[0].predict(np.column_stack([np.full(10, X[:, 1].mean()), X[:10, 2]]))
+    second = lines[1].predict(np.column_stack([first, X[:10, 2]]))
+    np.testing.assert_allclose(imputer.transform(later)[:, :2], np.column_stack([first, second]), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("method", ["logistic", "tree"])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_holes_in_a_column_of_one_label_hold_it(method, drawn):
+    frame = pl.DataFrame({"x": [1.0, 2.0, 4.0, 3.0], "label": ["a", None, "a", None]})
+    imputer = ImputeMultiple(method=method, sample_posterior=drawn, random_state=0, max_iter=2)
+    assert imputer.fit_transform(frame)["label"].to_list() == ["a"] * 4
+    assert imputer.transform(frame)["label"].to_list() == ["a"] * 4

@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import nnls
 from sklearn import linear_model as reference
 from sklearn.model_selection import KFold
@@ -352,3 +353,88 @@ def test_a_path_of_sixty_penalties_needs_few_sweeps(route, make, shape, correlat
     fifth more than there were leaves room for other roundings."""
     path = lasso_path(*make(*shape, correlation=correlation), alphas=60, tol=tol)
     assert path.n_iter.sum() <= most and path.n_iter.max() <= 25
+
+
+def words(n, p, seed=0):
+    """A sparse table of few cells, of whose columns most matter."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, p), density=4 / p, format="csr", rng=rng, data_sampler=rng.standard_normal)
+    return X, X @ rng.normal(size=p) + 0.05 * rng.normal(size=n) + 1.0
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": True}, {"l1_ratio": 0.4}])
+@pytest.mark.parametrize("make", [table, dense_table], ids=["few", "many"])
+def test_solutions_are_exact_at_a_loose_tolerance(route, make, options):
+    """However early the gap would allow to stop, what is left is rounding, with weights of rows and of columns."""
+    X, y = make(160, 60)
+    rng = np.random.default_rng(4)
+    weights, factors = rng.uniform(0.2, 3.0, size=160), rng.uniform(0.2, 5.0, size=60)
+    kind = ElasticNet if "l1_ratio" in options else Lasso
+    for alpha in (0.5, 0.05, 0.004):
+        model = kind(alpha=alpha, tol=0.5, penalty_weights=factors, **options).fit(X, y, weights)
+        assert breach(model, X, y, weights, factors) < 1e-8
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": True}, {"l1_ratio": 0.6}])
+def test_trace_of_sweeps_over_full_columns_holds_the_objective(options):
+    X, y = dense_table(1500, 240)
+    factors = np.random.default_rng(3).uniform(0.5, 2.0, size=240)
+    kind = ElasticNet if "l1_ratio" in options else Lasso
+    for alpha, tol in ((0.02, 1e-3), (0.1, 1e-4), (0.1, 1e-7)):
+        model = kind(alpha=alpha, trace=True, tol=tol, penalty_weights=factors, **options).fit(X, y)
+        values = np.array([record["values"]["objective"] for record in model.trace_])
+        least = objective_of(model, X, y, factors=factors)
+        assert (np.diff(values) <= 1e-9 * least).all() and values[-1] == pytest.approx(least, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"), [(table, (250, 180)), (table, (500, 240)), (dense_table, (500, 240)), (words, (900, 1200))]
+)
+def test_sweeps_end_where_they_must(route, make, shape):
+    """After one sweep, or seven, of each way to make them; and after the first where nothing is left to explain."""
+    X, y = make(*shape)
+    for most in (1, 7):
+        with pytest.warns(AssayWarning, match="W121"):
+            assert Lasso(alpha=1e-4, tol=1e-13, max_iter=most).fit(X, y).n_iter_ == most
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nothing = Lasso(alpha=1e-4).fit(X, np.full(len(y), 3.0))
+    assert nothing.n_iter_ <= 1 and not nothing.coef_.any() and nothing.intercept_ == 3.0
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": True}, {"l1_ratio": 0.5}])
+def test_many_active_columns_of_few_cells_and_many_of_moments_reach_the_minimum(options):
+    """Sweeps over the cells of a sparse table, and over moments of more columns than that would take."""
+    kind = ElasticNet if "l1_ratio" in options else Lasso
+    for X, y in (words(900, 1200), dense_table(1100, 500)):
+        cells = X.toarray() if sparse.issparse(X) else X
+        model = kind(alpha=2e-4, tol=1e-9, trace=True, **options).fit(X, y)
+        assert np.count_nonzero(model.coef_) > (200 if model.positive else 400)
+        assert breach(model, cells, y) < 1e-2
+        values = np.array([record["values"]["objective"] for record in model.trace_])
+        least = objective_of(model, cells, y)
+        assert (np.diff(values) <= 1e-9 * values[0]).all() and values[-1] == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "options", "most"),
+    [
+        (table, (60, 20), {"alpha": 0.02, "positive": True}, (5, 6)),
+        (table, (60, 20), {"alpha": 0.02, "l1_ratio": 0.0, "positive": True}, (4, 6)),
+        (table, (40, 90), {"alpha": 0.01}, (62, 62)),
+        (table, (40, 90), {"alpha": 0.01, "l1_ratio": 0.5, "positive": True}, (5, 6)),
+        (dense_table, (1500, 240), {"alpha": 0.1}, (9, 57)),
+        (dense_table, (500, 240), {"alpha": 0.02}, (108, 121)),
+        (dense_table, (500, 240), {"alpha": 0.02, "positive": True}, (18, 89)),
+        (dense_table, (160, 260), {"alpha": 0.02, "positive": True}, (194, 205)),
+        (dense_table, (1100, 500), {"alpha": 2e-4}, (20, 36)),
+        (words, (900, 1200), {"alpha": 2e-4}, (540, 940)),
+        (words, (900, 1200), {"alpha": 2e-4, "positive": True}, (380, 880)),
+    ],
+)
+def test_a_single_penalty_needs_few_sweeps(make, shape, options, most):
+    """As of a path, with a tenth of room; at the tolerance of users and at a tight one."""
+    kind = ElasticNet if "l1_ratio" in options else Lasso
+    X, y = make(*shape)
+    for tol, limit in zip((1e-4, 1e-9), most, strict=True):
+        assert kind(**options, tol=tol).fit(X, y).n_iter_ <= limit

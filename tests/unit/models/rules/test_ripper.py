@@ -188,6 +188,53 @@ def test_description_length_counts_exceptions_as_weka_does(counts, weighted):
     assert first["bits"] == pytest.approx(0.5 * _subset_bits(2, 1, 0.5) + np.log2(total + 1) + exceptions)
 
 
+def three_boxes(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, size=(500, 5)).astype(float)
+    concept = ((X[:, 0] == 1) & (X[:, 1] == 2)) | ((X[:, 2] == 3) & (X[:, 3] == 0)) | ((X[:, 1] == 0) & (X[:, 4] == 1))
+    return X, np.where(concept ^ (rng.random(500) < 0.04), "in", "out")
+
+
+def test_rules_compete_with_others_in_as_many_passes_as_asked():
+    """No rule is replaced or revised without a pass, and what a pass does follows on what was done before it."""
+    changed = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 4)).round(2)
+        boxes = ((X[:, 0] > 0.5) & (X[:, 1] < 0.3)) | ((X[:, 2] > 0.8) & (X[:, 3] > -0.2))
+        y = np.where(boxes ^ (rng.random(400) < 0.1), "in", "out")
+        models = [Ripper(random_state=seed, optimisation_passes=k, trace=True).fit(X, y) for k in range(3)]
+        said = [[(r["what"], r["values"]) for r in model.trace_ if r["what"] != "rule set"] for model in models]
+        assert said[1][: len(said[0])] == said[0] and said[2][: len(said[1])] == said[1]
+        changes = [sum(what in ("rule replaced", "rule revised") for what, _ in events) for events in said]
+        assert changes[0] == 0
+        changed += changes[1]
+    assert changed > 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("prune", [False, True])
+def test_the_last_description_is_that_of_the_rules(seed, prune):
+    """However rules were added, deleted, replaced and revised: the bits of their tests and of their errors."""
+    X, y = three_boxes(seed)
+    model = Ripper(random_state=seed, categorical_features=list(range(5)), prune=prune, trace=True).fit(X, y)
+    records = [r["values"]["bits"] for r in model.trace_ if r["what"] not in ("search stopped", "rule set")]
+    taken = model.rules_.first_match(X)
+    covered, positive, m = taken >= 0, y == "in", 20
+    bits = np.log2(500 + 1)
+    for rule in model.rules_.rules:
+        k = len(rule.conditions)
+        length = np.log2(k) + (2 * np.log2(np.log2(k)) if k > 2 else 0.0)
+        bits += 0.5 * (length + _subset_bits(m, k, k / m))
+    wrong, missed, share = (covered & ~positive).sum(), (~covered & positive).sum(), positive.mean()
+    total, left = covered.sum(), (~covered).sum()
+    assert 0 < total < left and missed > 0
+    bits += _subset_bits(total, wrong, wrong / total) if wrong > 0 else 0.0
+    bits += _subset_bits(left, missed, (1 - share) * (wrong + missed) / left)
+    assert records[-1] == pytest.approx(bits, rel=1e-12)
+    assert len(model.rules_) >= 3
+
+
 def test_a_rule_that_is_wrong_on_half_of_its_rows_ends_the_rules():
     X = np.repeat([1.0, 1.0, 0.0], [10, 10, 40])[:, None]
     y = np.repeat(["rare", "common", "common"], [10, 10, 40])

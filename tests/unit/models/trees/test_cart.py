@@ -306,7 +306,117 @@ def test_level_of_the_target_does_not_hide_its_spread():
     np.testing.assert_array_equal(near.tree_.threshold, far.tree_.threshold)
 
 
+@pytest.mark.parametrize(("level", "unit"), [(2.0**46, 2.0**-6), (1.0, 2.0**-50), (-(2.0**46), 2.0**-6)])
+def test_the_last_digits_of_a_target_beside_its_level_are_enough(level, unit):
+    """Targets of few steps of `unit`, alone and after columns of other sizes, split as whole numbers do."""
+    X, rng = distinct(200, 3), np.random.default_rng(0)
+    steps = np.round(60 * np.sin(X[:, 0]) + 40 * rng.normal(size=200))
+    weights = rng.integers(1, 4, 200).astype(float)
+    for given in (None, weights):
+        plain = CartRegressor(max_depth=4).fit(X, steps, sample_weight=given).tree_
+        far = CartRegressor(max_depth=4).fit(X, level + unit * steps, sample_weight=given).tree_
+        np.testing.assert_array_equal(plain.feature, far.feature)
+        np.testing.assert_array_equal(plain.threshold, far.threshold)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_each_output_has_its_own_level(order):
+    """One of two sides, one constant, one of few steps beside a level: the steps split either side."""
+    X, rng = distinct(200, 3), np.random.default_rng(0)
+    steps = np.round(60 * np.sin(X[:, 1]) + 40 * rng.normal(size=200)) / 64
+    sides = np.where(X[:, 0] > X[:, 0].mean(), 16.0, 0.0)
+    plain = CartRegressor(max_depth=3).fit(X, np.column_stack([sides, steps])).tree_
+    parts = (sides, np.full(200, 3.0), 2.0**46 + steps)
+    far = CartRegressor(max_depth=3).fit(X, np.column_stack([parts[k] for k in order])).tree_
+    assert plain.feature[0] == 0 and (plain.feature[1:] >= 0).sum() == 6
+    np.testing.assert_array_equal(plain.feature, far.feature)
+    np.testing.assert_array_equal(plain.threshold, far.threshold)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_that_part_the_rows_alike_tie_and_the_first_is_taken(size, weighted):
+    """Sums over the same rows in another order are the same bits, whatever the size of the target."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        side = rng.permutation(np.arange(90) % 2 == 0)
+        X = np.column_stack([np.where(side, 0.0, 2.0) + rng.random(90) for _ in range(3)])
+        y = size * (np.where(side, 1.0, 7.0) + rng.normal(size=90))
+        weights = rng.integers(1, 5, 90).astype(float) if weighted else None
+        tree = CartRegressor(max_depth=1).fit(X, y, sample_weight=weights).tree_
+        assert tree.feature[0] == 0 and 1.0 < tree.threshold[0] < 2.0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_tables_of_several_tasks_grow_the_tree_of_scikit_learn(jobs):
+    """Parts of some thousand rows, which are grown apart and whose entries are given back."""
+    X = distinct(20_000, 3)
+    rng = np.random.default_rng(3)
+    y = np.sin(X[:, 0] / 40) + X[:, 1] / 200 + rng.normal(size=20_000)
+    weights = rng.integers(1, 1000, 20_000) / 64
+    for ours, theirs, target in (
+        (CartRegressor, DecisionTreeRegressor, y),
+        (CartClassifier, DecisionTreeClassifier, (y > np.median(y)).astype(int)),
+    ):
+        parameters = {"min_samples_leaf": 700}
+        model = ours(**parameters, n_jobs=jobs).fit(X, target, sample_weight=weights)
+        same_tree(model.tree_, theirs(**parameters, random_state=0).fit(X, target, sample_weight=weights))
+
+
+def test_the_older_of_two_nodes_of_one_decrease_is_split_first():
+    X = np.arange(16.0)[:, None]
+    y = np.array([0.0, 0, 1, 1, 10, 10, 11, 11, 40, 40, 41, 41, 50, 50, 51, 51])
+    model = CartRegressor(max_leaf_nodes=3).fit(X, y)
+    np.testing.assert_array_equal(np.unique(model.predict(X)), [0.5, 10.5, 45.5])
+    model = CartRegressor(max_leaf_nodes=6).fit(X, y)
+    np.testing.assert_array_equal(np.unique(model.predict(X)), [0.0, 1.0, 10.0, 11.0, 40.5, 50.5])
+
+
+@pytest.mark.parametrize(("count", "words"), [(63, 1), (64, 1), (65, 2), (128, 2), (129, 3)])
+def test_a_set_of_categories_has_a_bit_for_each(count, words):
+    """Deep trees on one nominal column: a row of words for each test, and none where the test is of a number."""
+    codes = np.tile(np.arange(count), 3)
+    X = np.column_stack([codes, np.zeros(codes.size)]).astype(float)
+    y = (codes * 37 % 11).astype(float)
+    tree = CartRegressor(categorical_features=[0]).fit(X, y)
+    inner = tree.tree_.feature == 0
+    np.testing.assert_array_equal(tree.predict(X), y)
+    assert tree.tree_.category_words.size == words * inner.sum()
+    np.testing.assert_array_equal(np.sort(tree.tree_.category_offset[inner]), words * np.arange(inner.sum()))
+    assert (tree.tree_.category_offset[~inner] == -1).all()
+
+
+def test_targets_whose_sum_overflows_are_split_by_their_range():
+    X, y = np.arange(4.0)[:, None], np.array([-1.7e308, -1.7e308, 1.7e308, 1.6e308])
+    assert CartRegressor(criterion="worst_case", max_depth=1).fit(X, y).tree_.threshold[0] == 1.5
+    X, y = np.arange(60.0)[:, None], 1.6e308 + 1e307 * (np.arange(60) > 20)
+    assert CartRegressor(criterion="worst_case", max_depth=1).fit(X, y).tree_.threshold[0] == 20.5
+
+
 # -- weights ---
+def test_class_weights_do_not_change_how_many_rows_a_row_counts_as():
+    """Beside class weights whole sample weights still count rows in the stopping rules."""
+    rng = np.random.default_rng(15)
+    X = rng.integers(0, 12, size=(90, 3)).astype(float)
+    y, weights = rng.integers(0, 3, 90), rng.integers(0, 4, 90)
+    parameters = {"class_weight": {0: 0.5, 1: 3.0, 2: 0.25}, "min_samples_leaf": 6, "min_samples_split": 20}
+    a = CartClassifier(**parameters).fit(X, y, sample_weight=weights).tree_
+    b = CartClassifier(**parameters).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).tree_
+    np.testing.assert_array_equal(a.feature, b.feature)
+    np.testing.assert_array_equal(a.threshold, b.threshold)
+    assert a.n_node_samples[a.feature < 0].min() < 6 <= b.n_node_samples[b.feature < 0].min()
+
+
+def test_entropy_of_weights_none_of_which_is_whole_and_of_two_rows():
+    X = distinct(300, 4)
+    y, weights = noisy_classes(X, 3), (2 * np.random.default_rng(2).integers(1, 1000, 300) + 1) / 128
+    parameters = {"criterion": "entropy", "min_samples_leaf": 5}
+    theirs = DecisionTreeClassifier(**parameters, random_state=0).fit(X, y, sample_weight=weights)
+    same_tree(CartClassifier(**parameters).fit(X, y, sample_weight=weights).tree_, theirs)
+    pair = CartClassifier(criterion="entropy").fit([[1.0], [2.0]], [0, 1])
+    assert pair.get_n_leaves() == 2 and pair.tree_.impurity.tolist() == [1.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"min_samples_leaf": 5}, {"min_samples_split": 0.2}, {"max_leaf_nodes": 6}, {"min_weight_fraction_leaf": 0.1}],
