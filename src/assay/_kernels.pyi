@@ -571,7 +571,7 @@ def count_pairs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), or
     Weight of the pairs within groups that are in order, tied, and of all pairs.
     """
 
-def run_chains(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], method: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, donors: int, ridge: float, draw: bool, start_with_draws: bool, threads: int) -> tuple:
+def run_chains(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], method: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, donors: int, ridge: float, choose_ridge: bool, draw: bool, start_with_draws: bool, threads: int) -> tuple:
     """
     Multiple imputation by chained equations: fitted conditionals, imputed cells, means and deviations by sweep.
     """
