@@ -129,7 +129,7 @@ void bind_chained_equations(nb::module_& m) {
         "run_chains",
         [](Array2<const double> cells, Array1<const std::int32_t> n_categories, Array1<const std::int32_t> method,
            Array1<const std::int32_t> order, Array1<const std::uint64_t> keys, index_t sweeps, index_t donors,
-           double ridge, bool draw, bool start_with_draws, int threads) {
+           double ridge, bool choose_ridge, bool draw, bool start_with_draws, int threads) {
             const std::size_t v = cells.shape(1);
             require(cells.shape(0) > 0 && v > 0 && n_categories.shape(0) == v && method.shape(0) == v, "run_chains",
                     "one entry per column");
@@ -137,7 +137,8 @@ void bind_chained_equations(nb::module_& m) {
                 require(order.data()[k] >= 0 && order.data()[k] < static_cast<std::int32_t>(v), "run_chains",
                         "order must name columns");
             require(donors > 0 && sweeps > 0, "run_chains", "needs donors and sweeps");
-            const ChainOptions options{sweeps, donors, ridge, draw, start_with_draws, threads};
+            require(ridge > 0 || !choose_ridge, "run_chains", "a ridge that is chosen starts above 0");
+            const ChainOptions options{sweeps, donors, ridge, choose_ridge, draw, start_with_draws, threads};
             auto chains = without_gil([&] {
                 return prepare::run_chains(view(cells), view(n_categories), view(method), view(order), view(keys), options);
             });
@@ -149,7 +150,7 @@ void bind_chained_equations(nb::module_& m) {
                                   own(std::move(chains.spread), rows, v));
         },
         "cells"_a.noconvert(), "n_categories"_a, "method"_a, "order"_a, "keys"_a, "sweeps"_a, "donors"_a, "ridge"_a,
-        "draw"_a, "start_with_draws"_a, "threads"_a,
+        "choose_ridge"_a, "draw"_a, "start_with_draws"_a, "threads"_a,
         "Multiple imputation by chained equations: fitted conditionals, imputed cells, means and deviations by sweep.");
     m.def(
         "complete_rows",

@@ -1,4 +1,5 @@
 #include "assay/trees/cart.hpp"
+#include "assay/trees/linear_splits.hpp"
 #include "coded_columns.hpp"
 #include "tree_arrays.hpp"
 
@@ -75,6 +76,29 @@ void bind_trees(nb::module_& m) {
         "cells"_a.noconvert(), "order"_a.noconvert(), "rows"_a, "n_categories"_a, "renamed"_a.none(), "renamed_first"_a.none(), "gradients"_a, "hessians"_a,
         "max_depth"_a, "min_leaf"_a, "min_child_weight"_a, "max_leaf_nodes"_a, "min_gain"_a, "l2"_a, "l1"_a, "trace"_a,
         "threads"_a, "Grow a tree on gradients and hessians, for boosting; returns its arrays in preorder.");
+    m.def(
+        "grow_by_planes",
+        [](Cells cells, Order order, Array1<const std::int32_t> rows, ColumnCounts n_categories, Renamed renamed,
+           RenamedFirst renamed_first, Array1<const double> y, std::optional<Array1<const double>> weights,
+           std::optional<Array1<const double>> repeats, index_t max_depth, double min_split, double min_leaf, int threads) {
+            const std::size_t n = rows.shape(0);
+            require(y.shape(0) == n && (!weights || weights->shape(0) == n) && (!repeats || repeats->shape(0) == n),
+                    "grow_by_planes", "one target, weight and repeat per row");
+            const auto columns = coded_columns(cells, order, rows, n_categories, renamed, renamed_first, "grow_by_planes");
+            trees::CartTarget target;
+            target.y = y.data();
+            target.weights = data_or_null(weights);
+            target.repeats = data_or_null(repeats);
+            auto tree = without_gil([&] {
+                return trees::grow_by_planes(columns, order.data(), view(rows), target, {max_depth, min_split, min_leaf, threads});
+            });
+            return tree_arrays(tree, cells.shape(1), false);
+        },
+        "cells"_a.noconvert(), "order"_a.noconvert(), "rows"_a, "n_categories"_a, "renamed"_a.none(), "renamed_first"_a.none(),
+        "y"_a, "weights"_a.none(), "repeats"_a.none(), "max_depth"_a, "min_split"_a, "min_leaf"_a, "threads"_a,
+        "Grow a regression tree by the error of linear models on both sides of a split; returns its arrays in preorder.");
+    m.def("least_rows_to_split", &trees::least_rows_to_split, "columns"_a,
+          "Fewer rows than this are not split by linear models of that many columns.");
     m.def(
         "apply_tree",
         [](Array1<const std::int32_t> feature, Array1<const std::int32_t> left, Array1<const std::int32_t> right,

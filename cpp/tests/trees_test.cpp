@@ -5,6 +5,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/tables/coded_columns.hpp"
+#include "assay/trees/linear_splits.hpp"
 #include "check.hpp"
 
 using namespace assay;
@@ -112,6 +113,35 @@ TEST("threads and instruction sets do not change the tree") {
         }
         set_simd_level(best);
     }
+}
+
+TEST("splits by planes send rows where they are counted, whatever the threads and instruction sets") {
+    Table t = noise(20000, 30, true);  // more numeric columns than a plane takes, and more rows than the first search
+    for (index_t i = 0; i < t.n; ++i) {
+        const double *row = t.cells.data() + i * t.d, slope = row[3] == row[3] ? row[3] : 0;
+        t.y[static_cast<std::size_t>(i)] += (row[1] > 20 ? slope : -slope) + 100 * (row[t.d - 1] == 2);
+    }
+    const tables::CodedColumns columns{c_matrix<const double>(t.cells.data(), t.n, t.d), t.n_categories.data()};
+    const auto planes = [&](int threads) {
+        std::vector<tables::Entry> order(t.cells.size());
+        tables::sort_columns(columns.cells, {t.n_categories.data(), t.d, 1}, order.data(), 1);
+        trees::CartTarget target;
+        target.y = t.y.data();
+        return trees::grow_by_planes(columns, order.data(), {t.rows.data(), t.n, 1}, target, {-1, 2, 4, threads});
+    };
+    const Simd best = simd_supported();
+    const trees::Tree first = planes(1);
+    CHECK(first.feature.size() > 4);
+    std::vector<double> reached(first.feature.size(), 0.0);
+    for (const std::int32_t leaf : leaves_of(first, t, 1)) reached[static_cast<std::size_t>(leaf)] += 1;
+    for (std::size_t i = 0; i < reached.size(); ++i)
+        CHECK(first.feature[i] < 0 ? reached[i] == first.rows[i] : first.left[i] == static_cast<std::int32_t>(i) + 1);
+    for (int level = 0; level <= static_cast<int>(best); ++level) {
+        set_simd_level(static_cast<Simd>(level));
+        const trees::Tree again = planes(1 + level);
+        CHECK(again.feature == first.feature && again.threshold == first.threshold && again.value == first.value);
+    }
+    set_simd_level(best);
 }
 
 TEST("rows that repeat equal weights that count them") {

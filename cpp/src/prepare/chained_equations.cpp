@@ -16,6 +16,9 @@
 namespace assay::prepare {
 namespace {
 
+constexpr int most_rounds = 10;     // of fits that choose a ridge
+constexpr double settled = 0.01;    // the change of a ridge that ends them
+
 // What all chains share: which cells are missing, how columns become a design, where they start.
 struct Problem {
     Matrix<const double> cells;
@@ -129,7 +132,9 @@ public:
           threads_(threads),
           n_(problem.cells.rows), v_(problem.cells.cols), p_(problem.design.width()),
           z_(n_ * p_, 0.0), coefficient_(p_ * (p_ + 1), 0.0), drawn_(p_ * (p_ + 1), 0.0), deviation_(v_, 0.0),
-          filled_(v_), kept_(v_), shift_(p_, 0.0) {
+          filled_(v_), kept_(v_), shift_(p_, 0.0), ridge_(v_, problem.options.ridge) {
+        for (index_t j = 0; j < v_ && options_.choose_ridge; ++j)
+            ridge_[j] = static_cast<double>(p_ - 1) / static_cast<double>(n_ - static_cast<index_t>(problem.missing[j].size()));
         std::int32_t most = 1;
         for (const std::int32_t categories : design_.n_categories) most = std::max(most, categories);
         scratch_.resize(2 * most);
@@ -155,7 +160,7 @@ public:
         for (index_t j = 0; j < v_; ++j) {
             if (interrupted()) return;
             if (!problem_.missing[j].empty()) continue;
-            fit_column(j);
+            fit_complete(j);
             keep(j);
         }
     }
@@ -208,6 +213,16 @@ private:
                       shift_.data(), gram, threads_);
     }
 
+    // A column that no sweep comes back to.
+    void fit_complete(index_t j) {
+        const bool chooses = options_.choose_ridge && (problem_.kind(j) == Conditional::normal || problem_.kind(j) == Conditional::matching);
+        for (int round = 0; round < (chooses ? most_rounds : 1); ++round) {
+            const double before = ridge_[j];
+            fit_column(j);
+            if (std::abs(ridge_[j] - before) <= settled * before) return;
+        }
+    }
+
     void fit_column(index_t j) {
         const auto& rows = problem_.observed[j];
         double* coefficient = coefficient_.data() + design_.first[j] * (p_ + 1);
@@ -227,7 +242,9 @@ private:
                     }
                     gram = part_.data();
                 }
-                deviation_[j] = normal_conditional(gram, p_, design_.first[j], options_.ridge, draws(), coefficient, drawn);
+                deviation_[j] = normal_conditional(gram, p_, design_.first[j], ridge_[j], draws(), coefficient, drawn,
+                                                   options_.choose_ridge ? &ridge_[j] : nullptr);
+                ridge_[j] = std::max(ridge_[j], options_.ridge);
                 if (problem_.kind(j) == Conditional::matching) fit_donors(j, coefficient);
                 return;
             }
@@ -402,7 +419,7 @@ private:
     std::vector<double> z_, gram_, part_, coefficient_, drawn_, deviation_;
     std::vector<std::vector<double>> filled_;  // without trees: the missing cells of each column
     std::vector<DonorForest> kept_;
-    std::vector<double> shift_, scratch_;
+    std::vector<double> shift_, ridge_, scratch_;
     Donors donors_;
     DonorForest tree_;
     std::vector<tables::Entry> column_order_;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double coefficient_precision = 1.0 / (2.5 * 2.5), intercept_precision = 1.0 / (10.0 * 10.0);
 constexpr int most_newton_steps = 25;
+constexpr double most_ridge = 1e6;
 
 ASSAY_INLINE void scores_body(const double* design, index_t p, const std::int64_t* rows, index_t count,
                               const double* beta, double* scores) {
@@ -28,6 +29,25 @@ ASSAY_DISPATCH(void, scores_dispatch, scores_body,
                (const double* design, index_t p, const std::int64_t* rows, index_t count, const double* beta,
                 double* scores),
                (design, p, rows, count, beta, scores))
+
+// spread[s] = (L L')^-1 at (s, s). IN/OUT work (m x m): L^-1, line after line.
+ASSAY_INLINE void inverse_diagonal_body(const double* factor, index_t m, double* work, double* spread) {
+    for (index_t i = 0; i < m; ++i) {
+        double* line = work + i * m;
+        for (index_t s = 0; s < i; ++s) line[s] = 0;
+        for (index_t k = 0; k < i; ++k) {
+            const double* above = work + k * m;
+            const double share = factor[i * m + k];
+            for (index_t s = 0; s <= k; ++s) line[s] -= share * above[s];
+        }
+        const double pivot = 1 / factor[i * m + i];
+        for (index_t s = 0; s < i; ++s) line[s] *= pivot;
+        line[i] = pivot;
+        for (index_t s = 0; s <= i; ++s) spread[s] += line[s] * line[s];
+    }
+}
+ASSAY_DISPATCH(void, inverse_diagonal, inverse_diagonal_body, (const double* factor, index_t m, double* work, double* spread),
+               (factor, m, work, spread))
 
 // Gamma(shape, 1) by Marsaglia & Tsang (2000); shape >= 1/2.
 double gamma_draw(double shape, Random& random) {
@@ -213,7 +233,7 @@ void linear_scores(const double* design, index_t p, const std::int64_t* rows, in
 }
 
 double normal_conditional(const double* gram, index_t p, index_t target, double ridge, Random* random,
-                          double* coefficient, double* drawn) {
+                          double* coefficient, double* drawn, double* next_ridge) {
     const index_t d = p + 1, m = p - 1;
     const double count = gram[p * d + p];
     const auto other = [&](index_t s) { return s < target ? s : s + 1; };
@@ -263,6 +283,18 @@ double normal_conditional(const double* gram, index_t p, index_t target, double 
         residual -= b * cross[s] + penalty[s] * b * b;
     }
     residual = std::max(residual, 0.0);
+    if (next_ridge != nullptr && ridge > 0) {
+        std::vector<double> inverse(m * m), spread(m, 0.0);
+        inverse_diagonal(matrix.data(), m, inverse.data(), spread.data());
+        double learned = 0, length = 0;
+        for (index_t s = 0; s < m; ++s) {
+            if (penalty[s] == 0) continue;  // says nothing
+            learned += 1 - penalty[s] * spread[s];
+            length += penalty[s] / ridge * solution[s] * solution[s];
+        }
+        const double noise = residual / std::max(count - learned - 1.0, 1.0);
+        *next_ridge = length > 0 ? std::min(std::max(learned, 0.0) * noise / length, most_ridge) : ridge;
+    }
     const double df = std::max(count - static_cast<double>(m) - 1.0, 1.0);
     const auto write = [&](const std::vector<double>& coefficients, double level, double* to) {
         std::fill(to, to + d, 0.0);

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _kernels
 from ..base.cost import Cost
 from ..base.errors import AssayWarning, DataError, ParameterError, plain
-from ..base.parameters import Boolean, Choice, Integer, Mapping, param
+from ..base.parameters import Boolean, Choice, Integer, Mapping, Real, param
 from ..base.randomness import Stream
 from ..base.threads import thread_count
 from ..base.usual_parameters import n_jobs_param, random_state_param, trace_param
@@ -25,7 +25,8 @@ from .step import TableStep, columns_param, is_label, is_number
 
 METHODS = {"norm": 0, "pmm": 1, "logistic": 2, "tree": 3}
 FOR_NUMBERS, FOR_LABELS = ("pmm", "norm", "tree"), ("logistic", "tree")
-RIDGE = 1e-5
+LEAST_RIDGE = 1e-5
+"""The ridge where cells are drawn, as a share of each column's sum of squares, and the least that is chosen."""
 MOST_LOGISTIC = 10
 """Categories above which "auto" takes a tree: the logistic model has a coefficient per category and column."""
 
@@ -44,7 +45,8 @@ class ImputeMultiple(TableStep):
     probable. Observed cells never change; columns of numbers come out as floats, and dates pass through.
 
     With `sample_posterior=False` nothing is drawn: one chain, each cell at its expected value, as scikit-learn's
-    IterativeImputer does by default. That is good for prediction and wrong for inference.
+    IterativeImputer does by default, with linear models that shrink as far as the data ask. That is good for prediction
+    and wrong for inference.
 
     Attributes
     ----------
@@ -90,6 +92,12 @@ class ImputeMultiple(TableStep):
     )
     sample_posterior: bool = param(
         True, Boolean(), "Draw parameters and cells; False takes expected values, in one chain, with 'norm' for 'pmm'."
+    )
+    ridge: Any = param(
+        "auto",
+        Choice("auto") | Real(0),
+        "Ridge of linear models, as a share of each column's sum of squares; 'auto' is 1e-5 with draws, and without "
+        "draws what the data make likeliest, column by column.",
     )
     initial: str = param("draw", Choice("draw", "mean"), "Start from draws of observed cells, or from mean and mode.")
     imputation_order: str = param(
@@ -149,7 +157,8 @@ class ImputeMultiple(TableStep):
                 keys,
                 self.max_iter,
                 self.n_donors,
-                RIDGE,
+                LEAST_RIDGE if self.ridge == "auto" else self.ridge,
+                self.ridge == "auto" and not self.sample_posterior,
                 self.sample_posterior,
                 self.initial == "draw" and self.sample_posterior,
                 thread_count(self.n_jobs),

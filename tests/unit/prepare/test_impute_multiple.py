@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -113,7 +115,8 @@ def test_without_draws_it_is_as_near_to_the_truth_as_scikit_learn(peer):
     missing = np.isnan(holed)
     with pytest.warns(ConvergenceWarning, match="Early stopping"):
         theirs = IterativeImputer(peer, max_iter=10, tol=1e-12, random_state=0).fit_transform(holed)
-    imputer = ImputeMultiple(sample_posterior=False, initial="mean", max_iter=10).fit(holed)
+    settings = {"ridge": 1e-5} if isinstance(peer, LinearRegression) else {}
+    imputer = ImputeMultiple(sample_posterior=False, initial="mean", max_iter=10, **settings).fit(holed)
     ours = imputer.transform(holed)
     assert imputer.imputed_.shape[0] == 1 and set(imputer.methods_.values()) == {"norm"}
     errors = [float(np.sqrt(np.mean((table - X)[missing] ** 2))) for table in (ours, theirs)]
@@ -185,7 +188,7 @@ def test_expected_values_of_trees_are_those_of_a_tree_on_the_complete_rows(donor
 def test_expected_values_of_later_rows_are_least_squares_predictions():
     """A column complete in training, and two holes in one row, whose values solve both regressions at once."""
     X, _ = correlated(n=300, d=4)
-    imputer = ImputeMultiple(sample_posterior=False, max_iter=60).fit(X)
+    imputer = ImputeMultiple(sample_posterior=False, ridge=0, max_iter=60).fit(X)
     lines = {j: LeastSquares().fit(np.delete(X, j, axis=1), X[:, j]) for j in range(4)}
     later = X[:20].copy()
     later[:10, 2] = np.nan
@@ -314,6 +317,7 @@ def test_methods_by_column_and_refusals():
         ({"columns": [0, 1, 2]}, True),
         ({"n_imputations": 3}, True),
         ({"sample_posterior": False}, True),
+        ({"ridge": 0.5}, True),
         ({"n_jobs": 2}, False),
         ({"trace": True}, False),
     ],
@@ -417,7 +421,9 @@ def test_a_column_that_does_not_vary_where_another_is_seen_says_nothing_about_it
         for beside in ([silent], [silent, a + b]):
             columns = [a, b, *beside]
             columns.insert(place, np.where(np.arange(60) < 40, y, np.nan))
-            found = ImputeMultiple(sample_posterior=False, method="norm", max_iter=1).fit(np.column_stack(columns))
+            found = ImputeMultiple(sample_posterior=False, method="norm", ridge=1e-5, max_iter=1).fit(
+                np.column_stack(columns)
+            )
             line = LeastSquares().fit(np.column_stack([a, b])[:40], y[:40])
             expected = line.predict(np.column_stack([a, b])[40:])
             np.testing.assert_allclose(found.imputed_[0], expected, atol=1e-3)
@@ -453,8 +459,9 @@ def test_three_labels_are_drawn_by_the_normal_posterior_of_all_their_coefficient
     assert likeliest == [str("abc"[k]) for k in shares(mode, z[12:]).argmax(axis=1)]
 
 
-def _expected_chain(X, method, sweeps, donors, ridge=1e-5):
+def _expected_chain(X, method, sweeps, donors, ridge):
     """Chained equations of numbers without draws, as their definition has them; also the means of each sweep."""
+    shares = {}
     gone, done, means = np.isnan(X), np.where(np.isnan(X), np.nanmean(X, axis=0), X), []
     centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     order = [j for j in np.argsort(gone.sum(axis=0), kind="stable") if gone[:, j].any()]
@@ -469,7 +476,15 @@ def _expected_chain(X, method, sweeps, donors, ridge=1e-5):
             a, b = z[seen][:, others], z[seen, j]
             middle, level = a.mean(axis=0), b.mean()
             gram = (a - middle).T @ (a - middle)
-            slope = np.linalg.solve(gram + ridge * np.diag(np.diag(gram)), (a - middle).T @ (b - level))
+            # By the singular values of the columns scaled to length one, where the code takes a Cholesky factor.
+            lengths = np.sqrt(np.diag(gram))
+            left, root, right = np.linalg.svd((a - middle) / lengths, full_matrices=False)
+            share = shares.get(j, len(lengths) / len(b)) if ridge == "auto" else ridge
+            scaled = right.T @ (root / (root**2 + share) * (left.T @ (b - level)))
+            slope = scaled / lengths
+            learned = (root**2 / (root**2 + share)).sum()
+            rest = ((b - level - (a - middle) @ slope) ** 2).sum()
+            shares[j] = max(learned * rest / (len(b) - learned - 1) / (scaled @ scaled), 1e-5)
             said = level + (z[:, others] - middle) @ slope
             if method == "norm":
                 done[~seen, j] = centre[j] + scale[j] * said[~seen]
@@ -480,14 +495,15 @@ def _expected_chain(X, method, sweeps, donors, ridge=1e-5):
     return done, np.array(means)
 
 
+@pytest.mark.parametrize("ridge", [1e-5, "auto"])
 @pytest.mark.parametrize("share", [0.15, 0.6])
 @pytest.mark.parametrize(("method", "donors"), [("norm", 5), ("pmm", 4), ("tree", 6)])
-def test_chains_without_draws_follow_their_definition_sweep_by_sweep(method, donors, share):
+def test_chains_without_draws_follow_their_definition_sweep_by_sweep(method, donors, share, ridge):
     X, holed = correlated(n=150, d=4, share=share, seed=5)
     holed[:, 1] = X[:, 1]
     settings = {"sample_posterior": False, "method": method, "initial": "mean", "n_donors": donors, "max_iter": 4}
-    imputer = ImputeMultiple(**settings, trace=True).fit(holed)
-    expected, means = _expected_chain(holed, method, 4, donors)
+    imputer = ImputeMultiple(**settings, ridge=ridge, trace=True).fit(holed)
+    expected, means = _expected_chain(holed, method, 4, donors, ridge)
     np.testing.assert_allclose(imputer.imputed_[0], expected[np.isnan(holed)], rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(imputer.chains_["mean"][0], means, rtol=1e-6, atol=1e-7)
 
@@ -498,7 +514,7 @@ def test_the_deviation_of_a_number_is_that_of_the_residuals_of_its_ridge(rows):
     rng = np.random.default_rng(rows)
     X = rng.normal(size=(rows + 3, 3)) @ [[1.0, 0.9, 0.0], [0.0, 0.1, 1.0], [0.0, 0.0, 1.0]]
     X[rows:, 1] = np.nan
-    found = ImputeMultiple(sample_posterior=False, method="norm", max_iter=1).fit(X).conditionals_
+    found = ImputeMultiple(sample_posterior=False, ridge=1e-5, method="norm", max_iter=1).fit(X).conditionals_
     z = (X[:rows] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
     a, b = z[:, [0, 2]] - z[:, [0, 2]].mean(axis=0), z[:, 1] - z[:, 1].mean()
     slope = np.linalg.solve(a.T @ a + 1e-5 * np.diag(np.diag(a.T @ a)), a.T @ b)
@@ -514,7 +530,7 @@ def test_deviations_are_drawn_from_the_chi_squared_distribution_of_the_residuals
     rng = np.random.default_rng(freedom)
     X = rng.normal(size=(freedom + 3, 2))
     X[-1, 1] = np.nan
-    settings = {"method": "norm", "max_iter": 1}
+    settings = {"method": "norm", "max_iter": 1, "ridge": 1e-5}
     spread = ImputeMultiple(sample_posterior=False, **settings).fit(X).conditionals_["deviation"][1]
     drawn = ImputeMultiple(n_imputations=12_000, random_state=0, **settings).fit(X).conditionals_["deviation"]
     ratios = freedom * (spread / np.reshape(drawn, (12_000, 2))[:, 1]) ** 2
@@ -524,7 +540,9 @@ def test_deviations_are_drawn_from_the_chi_squared_distribution_of_the_residuals
 @pytest.mark.parametrize("count", [1499, 1500, 1501, 1502, 1999, 4000])
 def test_the_donors_that_are_kept_are_all_at_the_ends_and_spread_between(count):
     x = np.random.default_rng(0).permutation(count).astype(float)
-    model = ImputeMultiple(sample_posterior=False, method="pmm", max_iter=1).fit(np.column_stack([x, 2 * x + 5]))
+    model = ImputeMultiple(sample_posterior=False, ridge=1e-5, method="pmm", max_iter=1).fit(
+        np.column_stack([x, 2 * x + 5])
+    )
     kept, end = min(count, 1500), 250
     between = [end + k * (count - 2 * end - 1) // (kept - 2 * end - 1) for k in range(kept - 2 * end)]
     ranks = [*range(end), *between, *range(count - end, count)]
@@ -550,7 +568,7 @@ def test_donors_in_pairs_of_one_prediction_count_as_their_mean_at_either_end(don
     y = 3 * x + np.array([0.1, -0.3, 0.2, 0.4, -0.1, 0.0, -0.5, 0.3])
     at = np.array([-1.0, 0.1, 1.2, 2.3, 3.9, 4.7])
     X = np.column_stack([np.append(x, at), np.append(y, np.full(at.size, np.nan))])
-    imputer = ImputeMultiple(sample_posterior=False, method="pmm", max_iter=1, n_donors=donors).fit(X)
+    imputer = ImputeMultiple(sample_posterior=False, ridge=1e-5, method="pmm", max_iter=1, n_donors=donors).fit(X)
     means = np.array([y[x == level].mean() for level in x])
     expected = [means[np.argsort(np.abs(x - place), kind="stable")[:donors]].mean() for place in at]
     np.testing.assert_allclose(imputer.imputed_[0], expected, rtol=1e-9)
@@ -559,7 +577,7 @@ def test_donors_in_pairs_of_one_prediction_count_as_their_mean_at_either_end(don
 
 def test_the_lower_of_two_donors_as_near_is_taken_and_one_of_those_that_tie_is_drawn():
     X = np.array([[-1.0, -1.0], [1.0, 1.0], [0.0, np.nan]])
-    settings = {"method": "pmm", "max_iter": 1, "n_donors": 1}
+    settings = {"method": "pmm", "max_iter": 1, "n_donors": 1, "ridge": 1e-5}
     assert ImputeMultiple(sample_posterior=False, **settings).fit(X).imputed_.tolist() == [[-1.0]]
     line = np.column_stack([np.arange(20.0, 60.0), 5.5 * np.arange(20.0, 60.0) + 1.5])
     pairs = np.array([[0.0, 1.0], [0.0, 2.0], [9.0, 51.0], [9.0, 52.0], [0.0, np.nan], [9.0, np.nan]])
@@ -572,7 +590,7 @@ def test_two_holes_of_a_later_row_are_filled_one_after_the_other():
     """After one sweep: the first by the start of the second, the second by what the first has become."""
     X, _ = correlated(n=300, d=3)
     X[:, 1] += 0.7 * X[:, 0]
-    imputer = ImputeMultiple(sample_posterior=False, method="norm", max_iter=1).fit(X)
+    imputer = ImputeMultiple(sample_posterior=False, ridge=1e-5, method="norm", max_iter=1).fit(X)
     lines = {j: LeastSquares().fit(np.delete(X, j, axis=1), X[:, j]) for j in range(2)}
     later = X[:10].copy()
     later[:, :2] = np.nan
@@ -588,3 +606,41 @@ def test_holes_in_a_column_of_one_label_hold_it(method, drawn):
     imputer = ImputeMultiple(method=method, sample_posterior=drawn, random_state=0, max_iter=2)
     assert imputer.fit_transform(frame)["label"].to_list() == ["a"] * 4
     assert imputer.transform(frame)["label"].to_list() == ["a"] * 4
+
+
+def _factors(seed: int, rows: int, columns: int, factors: int) -> np.ndarray:
+    """Columns that share a few factors, and noise of variance 1."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, factors)) @ rng.normal(size=(factors, columns)) + rng.normal(size=(rows, columns))
+
+
+def _error(X: np.ndarray, holed: np.ndarray, imputer) -> float:
+    gone = np.isnan(holed)
+    return float(np.sqrt(np.mean((imputer.fit_transform(holed) - X)[gone] ** 2)))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(60, 50), (100, 30), (300, 20)])
+def test_a_ridge_from_the_data_errs_less_than_least_squares_and_no_more_than_bayesian_ridge(rows, columns):
+    errors = []
+    for seed in range(3):
+        X = _factors(seed, rows, columns, 5)
+        holed = np.where(np.random.default_rng(10 + seed).random(X.shape) < 0.1, np.nan, X)
+        settings = {"sample_posterior": False, "initial": "mean"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            theirs = _error(X, holed, IterativeImputer(max_iter=10, random_state=0))
+        ours = [_error(X, holed, ImputeMultiple(**settings, ridge=ridge)) for ridge in ("auto", 1e-5)]
+        errors.append([*ours, theirs])
+    chosen, least_squares, bayesian = np.mean(errors, axis=0)
+    assert chosen < least_squares and chosen < 1.02 * bayesian
+
+
+def test_a_ridge_from_the_data_settles_in_columns_without_holes_too():
+    """Later rows: the expected value of a column that was complete is that of scikit-learn's BayesianRidge."""
+    X = _factors(0, 120, 12, 3)
+    later = X[:30].copy()
+    later[:, 4] = np.nan
+    ours = ImputeMultiple(sample_posterior=False).fit(X).transform(later)[:, 4]
+    others = np.delete((X - X.mean(axis=0)) / X.std(axis=0), 4, axis=1)
+    theirs = BayesianRidge(max_iter=1000, tol=1e-8).fit(others, X[:, 4]).predict(others[:30])
+    np.testing.assert_allclose(ours, theirs, atol=0.02 * X[:, 4].std())

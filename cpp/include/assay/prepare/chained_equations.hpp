@@ -38,6 +38,7 @@ struct ChainOptions {
     index_t sweeps = 10;
     index_t donors = 5;  // k of matching, and the least rows of a leaf
     double ridge = 1e-5;
+    bool choose_ridge = false;  // without draws: what the data make likeliest, at least `ridge`
     bool draw = true;    // draws, or means and most probable categories
     bool start_with_draws = true;
     int threads = 1;

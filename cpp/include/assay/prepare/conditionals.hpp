@@ -7,6 +7,9 @@
 //              against columns), c (columns against y) and yy: b^ = (S + R)^-1 c with R = ridge diag(S), RSS = yy - c'b^ -
 //              b^'R b^, df = max(n - columns - 1, 1). Draw: s*^2 = RSS / chi2(df), b* = b^ + s* L^-T z with
 //              S + R = L L', b0* = mean(y) + s* z / sqrt(n) - mean(x)'b* (Rubin 1987, p. 167).
+//              A chosen ridge: with D = diag(S), b ~ N(0, t2 D^-1) gives the posterior mean above for ridge = s2 / t2. From fit
+//              to fit (first columns / n) it takes the step of MacKay towards the likeliest value,
+//              g s^2 / b^'D b^,   g = columns - ridge trace (S + R)^-1 D,   s^2 = RSS / (n - g - 1).
 //   matching   predictive mean matching: a missing cell gets the value of one of the k observed rows whose x'b^ is nearest
 //              to its own x'b*; rows whose predictions tie are equally likely.
 //   logistic   P(y = k) proportional to exp(b0_k + x'b_k), b_0 = 0, by Newton steps from the last sweep's solution on the
@@ -16,7 +19,8 @@
 //              of its leaf (Doove, van Buuren & Dusseldorp 2014).
 //
 // Without draws, a cell gets the mean (of the conditional, of the k donors, of the leaf) or the most probable category.
-// Reference: van Buuren, Flexible Imputation of Missing Data, 2nd ed., 2018, ch. 3.
+// References: van Buuren, Flexible Imputation of Missing Data, 2nd ed., 2018, ch. 3; MacKay, Bayesian Interpolation, Neural
+// Computation 4, 1992.
 #pragma once
 
 #include <cstdint>
@@ -79,9 +83,10 @@ struct ConditionalView {
 };
 
 // Coefficients of the normal conditional of design column `target` from gram ((p + 1) x (p + 1), intercept last) of the
-// rows where it is observed. OUT coefficient, drawn (p + 1); returns s*, or the residual deviation without `random`.
+// rows where it is observed. OUT coefficient, drawn (p + 1); next_ridge, unless null; returns s*, or the residual deviation
+// without `random`.
 double normal_conditional(const double* gram, index_t p, index_t target, double ridge, Random* random,
-                          double* coefficient, double* drawn);
+                          double* coefficient, double* drawn, double* next_ridge = nullptr);
 
 // Newton steps for column j on `rows` of the design (n x p, C-ordered) with category codes in cells(row, j).
 // IN/OUT coefficient ((K - 1) x (p + 1)): where to start, the maximum. OUT drawn. Returns the number of steps taken.

@@ -2,65 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.special import expit
 
-from ...numeric.newton import Point, damped_newton
+from ... import _kernels
+from ...numeric.losses import LOSSES
+from ...numeric.newton import End, Point
 
-_STEPS = 100
+SIGMOID_STEPS = 100
+_LOG_LOSS = LOSSES["log_loss"].number
 
 
-def fit_sigmoid(decision: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """(slope, constant) of the log odds as a linear function of the decision value, by damped Newton steps.
+@dataclass
+class _Place(Point):
+    gradient: np.ndarray
+    hessian: np.ndarray
+
+
+class Sigmoid:
+    """The log odds as a linear function of the decision value, for the Newton driver.
 
     The targets are (n+ + 1) / (n+ + 2) and 1 / (n- + 2) with the weights of the classes, so that separated classes
     do not end at certainty (Platt 1999; Lin, Lin & Weng, A note on Platt's probabilistic outputs, Machine Learning 68,
-    2007). The slope is not negative.
+    2007). The log loss of a row with target t is that of a positive row of weight t and a negative one of weight 1 - t.
 
-    >>> slope, constant = fit_sigmoid(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([0, 0, 1, 1]) == 1, np.ones(4))
+    >>> from assay.numeric.newton import damped_newton
+    >>> search = Sigmoid(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([0, 0, 1, 1]) == 1, np.ones(4))
+    >>> slope, constant = search.of(damped_newton(search, search.at(search.start), SIGMOID_STEPS))
     >>> slope > 0, abs(constant) < 1e-9
     (True, True)
     """
-    up, down = float(weights[positive].sum()), float(weights[~positive].sum())
-    target = np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
-    scale = float(np.abs(decision).max(initial=0.0)) or 1.0
-    columns = np.column_stack([decision / scale, np.ones(decision.shape[0])])
-    theta = np.array([0.0, np.log((up + 1.0) / (down + 1.0))])
-    search = _LogOdds(columns, target, weights)
-    end = damped_newton(search, search.at(theta), _STEPS)
-    theta = end.point.coefficients if end.last_step is None else end.point.coefficients + end.last_step
-    if theta[0] < 0.0:  # held-out scores that say nothing: the shares of the classes
-        return 0.0, float(np.log((up + 1.0) / (down + 1.0)))
-    return float(theta[0] / scale), float(theta[1])
 
+    def __init__(self, decision: np.ndarray, positive: np.ndarray, weights: np.ndarray):
+        up, down = float(weights[positive].sum()), float(weights[~positive].sum())
+        target = np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
+        self.scale = float(np.abs(decision).max(initial=0.0)) or 1.0
+        once = np.column_stack([decision / self.scale, np.ones(decision.shape[0])])
+        self.columns = np.concatenate([once, once])
+        self.labels = np.repeat([1.0, 0.0], decision.shape[0])
+        self.weights = np.concatenate([weights * target, weights * (1.0 - target)])
+        self.start = np.array([0.0, np.log((up + 1.0) / (down + 1.0))])
 
-class _LogOdds:
-    """The log loss of shares, by the coefficients of two columns, for the Newton driver."""
+    def of(self, end: End[_Place]) -> tuple[float, float]:
+        """(slope, constant) at the end of the search; the slope is not negative."""
+        theta = end.point.coefficients if end.last_step is None else end.point.coefficients + end.last_step
+        if theta[0] < 0.0:  # held-out scores that say nothing: the shares of the classes
+            return 0.0, float(self.start[1])
+        return float(theta[0] / self.scale), float(theta[1])
 
-    def __init__(self, columns: np.ndarray, target: np.ndarray, weights: np.ndarray):
-        self.columns, self.target, self.weights = columns, target, weights
-
-    def at(self, coefficients: np.ndarray) -> Point:
+    def at(self, coefficients: np.ndarray) -> _Place:
         odds = self.columns @ coefficients
-        return Point(coefficients, float(self.weights @ (np.logaddexp(0.0, odds) - self.target * odds)))
+        slope, curve = np.empty((2, odds.shape[0], 1))
+        value = _kernels.loss_gradient(_LOG_LOSS, 0.0, self.labels, odds[:, None], self.weights, slope, curve, 1)
+        return _Place(coefficients, value, slope[:, 0] @ self.columns, self.columns.T @ (curve * self.columns))
 
-    def step(self, point: Point, damping: float) -> np.ndarray:
-        share = expit(self.columns @ point.coefficients)
-        hessian = np.einsum("i,ij,ik->jk", self.weights * share * (1.0 - share), self.columns, self.columns)
-        hessian += (1e-12 + damping) * max(1.0, float(np.trace(hessian))) * np.eye(2)
-        return -np.linalg.solve(hessian, self._gradient(share))
+    def step(self, point: _Place, damping: float) -> np.ndarray:
+        ridge = (1e-12 + damping) * max(1.0, float(np.trace(point.hessian)))
+        return -np.linalg.solve(point.hessian + ridge * np.eye(2), point.gradient)
 
-    def _gradient(self, share: np.ndarray) -> np.ndarray:
-        return np.einsum("i,ij->j", self.weights * (share - self.target), self.columns)
+    def slope(self, point: _Place, step: np.ndarray) -> float:
+        return float(point.gradient @ step)
 
-    def slope(self, point: Point, step: np.ndarray) -> float:
-        return float(self._gradient(expit(self.columns @ point.coefficients)) @ step)
-
-    def verdict(self, point: Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+    def verdict(self, point: _Place, step: np.ndarray, slope: float, damping: float) -> str | None:
         return "converged" if -slope <= 1e-12 * (abs(point.value) + 1e-300) else None
 
     def moved(self, length: float, damping: float) -> None:
         pass
 
-    def stuck(self, point: Point) -> str:
+    def stuck(self, point: _Place) -> str:
         return "stalled"

@@ -27,7 +27,7 @@ from ...numeric.newton import damped_newton
 from ..linear.multiclass import class_pairs, couple, duel_scores
 from ..linear.tables import validation_folds
 from .linear_machine import LEVEL_STEPS, LinearMachine, LinearProblem
-from .platt import fit_sigmoid
+from .platt import SIGMOID_STEPS, Sigmoid
 from .price_path import price_param, prices_of
 from .smo import Dual, DualSolution, hard_margin, warn_unless_converged
 from .support_vectors import Columns, SupportVectors, as_dual, in_columns
@@ -261,7 +261,8 @@ class SVMClassifier(SupportVectors, LabelClassifier):
             rows = np.arange(table.n) if chosen is None else chosen
             known = np.isfinite(held[rows, k])
             rows = rows[known]
-            found.append(fit_sigmoid(held[rows, k], sign[known] > 0, table.weights[rows]))
+            search = Sigmoid(held[rows, k], sign[known] > 0, table.weights[rows])
+            found.append(search.of(damped_newton(search, search.at(search.start), SIGMOID_STEPS)))
         self.sigmoids_ = np.array(found)
 
     def machine_decisions(self, X: Any) -> np.ndarray:

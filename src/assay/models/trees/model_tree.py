@@ -26,10 +26,12 @@ from .svg import TreeView
 class ModelTreeRegressor(TreeEstimator, Regressor):
     """A regression tree with a linear model in every leaf (M5), pruned and smoothed.
 
-    The tree is grown by the decrease of variance, with nominal columns and missing cells as in `CartRegressor` (M5
-    takes the standard deviation and WEKA's M5P the fifth root of the variance). Every node then gets a linear model on
-    the numeric columns that are tested below it; columns leave a model while the error expected on new rows, sqrt(RSS /
-    n) (n + v) / (n - v) with v parameters, does not rise; and a subtree is replaced by the model of its node where that
+    A split is the one whose linear models on both sides are expected to err least on new rows, where that is less than
+    the model of the node alone; the error expected is sqrt(RSS / n) (n + v) / (n - v) with v parameters. With
+    `split="constant"`, and on fewer than 2.4 rows for each numeric column, the tree is grown by the decrease of
+    variance instead, as in `CartRegressor` (M5 takes the standard deviation and WEKA's M5P the fifth root of the
+    variance). Every node then gets a linear model on the numeric columns, or on those that are tested below it; columns
+    leave a model while its expected error does not rise; and a subtree is replaced by the model of its node where that
     is expected to be no worse. Nominal columns stand in tests only. A missing cell counts in a model as the mean of the
     column among the training rows of the leaf. Smoothing mixes the model of a leaf with those on the way to the root,
     so that neighbouring leaves agree better; the result is again one linear model per leaf, which is what views and
@@ -62,10 +64,16 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
     _way_out = "take a sample of the rows or raise min_samples_leaf"
     _squares = True
 
+    split: str = param(
+        "linear",
+        Choice("linear", "constant"),
+        "What a split is judged by: the error of linear models on both sides, or, as in M5, of constants.",
+    )
     columns: str = param(
-        "tested",
-        Choice("tested", "all"),
-        "Numeric columns that the model of a node may use: those tested below it in the tree grown to the end, or all.",
+        "auto",
+        Choice("auto", "tested", "all"),
+        "Numeric columns that the model of a node may use: those tested below it in the tree grown to the end, all, or "
+        "'auto': all where splits are judged by linear models.",
     )
     max_depth: int | None = max_depth_param()
     min_samples_split: int | float = min_samples_split_param(4)
@@ -94,12 +102,15 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
             weights = weights * (n_rows / weights.sum())
         chosen = table.chosen(rows)
         self.missing_seen_ = chosen.missing_seen
-        grown = self._grown(chosen, target, weights, n_rows, whole)
+        self.linear_columns_ = np.flatnonzero(table.n_categories == 0).astype(np.int32)
+        planes = self.split == "linear" and n_rows >= _kernels.least_rows_to_split(self.linear_columns_.shape[0])
+        everywhere = planes if self.columns == "auto" else self.columns == "all"
+        grow = self._grown_by_planes if planes else self._grown
+        grown = grow(chosen, target, weights, n_rows, whole, everywhere)
         del chosen  # the sorted columns are used up
         grown = grown.cut(grown.impurity < self.min_deviation**2 * grown.impurity[0])
-        self.linear_columns_ = np.flatnonzero(table.n_categories == 0).astype(np.int32)
         self.target_range_ = (float(target.min()), float(target.max()))
-        self._fit_models(grown, table.cells_of(rows), target, weights)
+        self._fit_models(grown, table.cells_of(rows), target, weights, everywhere)
 
     def _grown(
         self,
@@ -108,9 +119,8 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
         weights: np.ndarray | None,
         n_rows: float,
         whole: bool,
+        everywhere: bool,
     ) -> Tree:
-        # Which columns are tested below a node is only known of a tree that goes on below `max_depth`.
-        depth = self.max_depth if self.columns == "all" else None
         grown = _kernels.grow_cart(
             **chosen.arguments(),
             labels=None,
@@ -119,7 +129,7 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
             weights=weights,
             repeats=weights if whole else None,
             criterion=CRITERIA["squared_error"],
-            max_depth=-1 if depth is None else depth,
+            max_depth=self._depth(everywhere),
             min_split=max(2, row_count(self.min_samples_split, n_rows)),
             min_leaf=row_count(self.min_samples_leaf, n_rows),
             min_weight_leaf=0.0,
@@ -132,7 +142,34 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
         )
         return Tree.of(grown, chosen.table.n_categories)
 
-    def _fit_models(self, tree: Tree, cells: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
+    def _grown_by_planes(
+        self,
+        chosen: ChosenRows,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        n_rows: float,
+        whole: bool,
+        everywhere: bool,
+    ) -> Tree:
+        grown = _kernels.grow_by_planes(
+            **chosen.arguments(),
+            y=np.ascontiguousarray(target),
+            weights=weights,
+            repeats=weights if whole else None,
+            max_depth=self._depth(everywhere),
+            min_split=max(2, row_count(self.min_samples_split, n_rows)),
+            min_leaf=row_count(self.min_samples_leaf, n_rows),
+            threads=thread_count(self.n_jobs),
+        )
+        return Tree.of(grown, chosen.table.n_categories)
+
+    def _depth(self, everywhere: bool) -> int:
+        # Which columns are tested below a node is only known of a tree that goes on below `max_depth`.
+        return self.max_depth if everywhere and self.max_depth is not None else -1
+
+    def _fit_models(
+        self, tree: Tree, cells: np.ndarray, target: np.ndarray, weights: np.ndarray | None, everywhere: bool
+    ) -> None:
         threads = thread_count(self.n_jobs)
         leaves = tree.apply(cells, threads)
         order = np.argsort(leaves, kind="stable").astype(np.int32)
@@ -155,7 +192,7 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
             order,
             np.ascontiguousarray(target),
             weights,
-            all_columns=self.columns == "all",
+            all_columns=everywhere,
             drop=self.drop,
             prune=self.prune,
             keep_all=bool(self.trace),
@@ -231,10 +268,12 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
         return total / total.sum() if total.sum() > 0 else total
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """Growing a tree, and cross-products of the columns in its nodes."""
+        """Growing a tree, and cross-products of the columns in its nodes and on both sides of its splits."""
         cells = float(n_rows) * n_features
         levels = math.log2(max(2, n_rows))
         seconds = (8e-9 * levels + 6e-8 + 4e-10 * n_features) * cells
+        if self.split == "linear":
+            seconds += (2e-7 + 1e-9 * min(n_rows, 8192) * min(n_features, 24) ** 2 / max(1, n_rows)) * cells
         return Cost(seconds=seconds, bytes=8.0 * cells + 100.0 * n_rows)
 
     # -- showing -----------------------------------------------------------------------------------------------------

@@ -144,9 +144,9 @@ def plain_m5(tree: Tree, X: np.ndarray, y: np.ndarray, k: float) -> dict[int, np
 @pytest.mark.parametrize("seed", range(4))
 def test_dropping_pruning_and_smoothing_are_those_of_a_plain_implementation(seed):
     X, y = make_friedman1(320, 5, noise=0.5, random_state=seed)
-    grown = ModelTreeRegressor(prune=False, smoothing=False, min_deviation=0.1).fit(X, y).tree_
+    grown = ModelTreeRegressor(split="constant", prune=False, smoothing=False, min_deviation=0.1).fit(X, y).tree_
     reference = plain_m5(grown, X, y, k=15)
-    model = ModelTreeRegressor(min_deviation=0.1).fit(X, y)
+    model = ModelTreeRegressor(split="constant", min_deviation=0.1).fit(X, y)
     leaves = np.flatnonzero(model.tree_.feature < 0)
     assert 1 < len(reference) < grown.n_leaves and len(leaves) == len(reference)
     for leaf, number in zip(leaves, sorted(reference), strict=True):
@@ -154,16 +154,139 @@ def test_dropping_pruning_and_smoothing_are_those_of_a_plain_implementation(seed
         np.testing.assert_allclose(model.coefficients_[leaf], reference[number][1:], rtol=1e-8, atol=1e-8)
 
 
+# -- splits judged by linear models -----------------------------------------------------------------------
+def plane_cost(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    """R ((n + v) / (n - v))^2 of the plane with a ridge of a tenth of each column's mean square."""
+    n, v = w.sum(), Z.shape[1] + 1
+    if n <= v:
+        return math.inf
+    Z, y = Z - np.average(Z, axis=0, weights=w), y - np.average(y, weights=w)
+    gram = (Z * w[:, None]).T @ Z
+    gram += np.diag(0.1 / n * np.diag(gram))
+    rest = (w * y * y).sum() - (Z.T @ (w * y)) @ np.linalg.pinv(gram, hermitian=True) @ (Z.T @ (w * y))
+    return float(rest * ((n + v) / (n - v)) ** 2)
+
+
+def best_test(X: np.ndarray, y: np.ndarray, w: np.ndarray, labels: int | None) -> tuple[float, int, frozenset[int]]:
+    """Cost, column and rows on the left of the best of all splits; `labels` is a nominal column."""
+    numbers = [j for j in range(X.shape[1]) if j != labels]
+    Z = X[:, numbers]
+    filled = np.where(np.isnan(Z), np.array([np.average(c[~np.isnan(c)], weights=w[~np.isnan(c)]) for c in Z.T]), Z)
+    centred = filled - np.average(filled, axis=0, weights=w)
+    level = np.average(y, weights=w)
+    gram = (centred * w[:, None]).T @ centred
+    gram += np.diag(0.1 / w.sum() * np.diag(gram))
+    rest = y - level - centred @ np.linalg.solve(gram, centred.T @ (w * (y - level)))
+    least, found = 1.2 * (len(numbers) + 1), []
+    for j in range(X.shape[1]):
+        present = ~np.isnan(X[:, j])
+        order = X[:, j].copy()
+        if j == labels:
+            for code in np.unique(X[present, j]):
+                rows = X[:, j] == code
+                order[rows] = np.average(rest[rows], weights=w[rows])
+        for cut in np.unique(order[present])[:-1]:
+            for missing_left in (False, True):
+                left = np.where(present, order <= cut, missing_left)
+                if min(w[left].sum(), w[~left].sum()) < least or min(left.sum(), (~left).sum()) < 4:
+                    continue
+                cost = plane_cost(filled[left], y[left], w[left]) + plane_cost(filled[~left], y[~left], w[~left])
+                found.append((cost, j, frozenset(np.flatnonzero(left).tolist())))
+    return min(found, key=lambda one: one[0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["plain", "weights", "missing", "labels"])
+def test_the_first_split_leaves_the_least_expected_error_of_all(kind, seed):
+    """By definition, over every cut of every column; numbers of few values, so that every place is tried."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, (150, 3)).astype(float)
+    y = np.where(X[:, 1] > 5, X[:, 0], -X[:, 0]) + 0.5 * X[:, 2] + rng.normal(size=150)
+    weights = rng.uniform(0.3, 2, 150) if kind == "weights" else np.ones(150)
+    weights *= 150 / weights.sum()
+    if kind == "missing":
+        X[rng.random((150, 3)) < 0.1] = np.nan
+    if kind == "labels":
+        X[:, 1] = rng.permutation(12)[X[:, 1].astype(int)]
+        X[:, 0] += 3 * np.isin(X[:, 1], [0, 3, 5])
+    options = {"max_depth": 1, "prune": False, "categorical_features": [1] if kind == "labels" else []}
+    model = ModelTreeRegressor(**options).fit(X, y, sample_weight=weights if kind == "weights" else None)
+    _, column, left = best_test(X, y, weights, 1 if kind == "labels" else None)
+    assert model.tree_.feature[0] == column
+    assert set(np.flatnonzero(model.apply(X) == 1).tolist()) == left
+
+
+def kink(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A slope that turns: halves with the same mean, which a split by variance does not see."""
+    X = rng.uniform(-1, 1, (n, 6))
+    return X, 5 * np.abs(X[:, 0]) + X[:, 1] * np.where(X[:, 2] > 0, 4, -4) + 0.3 * rng.normal(size=n)
+
+
+def jumps(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Two planes with a jump between them, among columns that say nothing."""
+    X = rng.uniform(-1, 1, (n, 15))
+    return X, np.where(X[:, 0] > 0.2, 3 + 4 * X[:, 1], -4 * X[:, 1] + 2 * X[:, 2]) + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("make", [kink, jumps])
+def test_on_few_rows_splits_by_linear_models_err_less_than_splits_by_constants(make):
+    ratios = []
+    for seed in range(6):
+        X, y = make(2400, np.random.default_rng(seed))
+        errors = []
+        for split in ("linear", "constant"):
+            model = ModelTreeRegressor(split=split).fit(X[:400], y[:400])
+            errors.append(np.sqrt(np.mean((model.predict(X[400:]) - y[400:]) ** 2)))
+        ratios.append(errors[0] / errors[1])
+    assert np.mean(ratios) < 0.85 and max(ratios) < 1
+
+
+def test_a_plane_needs_no_split():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 8))
+    y = X @ np.arange(8.0) + rng.normal(size=300)
+    assert ModelTreeRegressor(prune=False).fit(X, y).get_n_leaves() == 1
+
+
+def test_fewer_rows_than_planes_need_are_split_by_constants():
+    X, y = make_friedman1(60, 30, noise=0.1, random_state=0)
+    np.testing.assert_array_equal(
+        ModelTreeRegressor().fit(X, y).predict(X), ModelTreeRegressor(split="constant").fit(X, y).predict(X)
+    )
+
+
+def test_many_columns_are_searched_on_those_that_say_most():
+    """Of 40 columns a node's planes take 24; the turn is found all the same."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (1200, 40))
+    y = np.where(X[:, 33] > 0.1, 3 * X[:, 37], -3 * X[:, 37] + 1) + 0.2 * rng.normal(size=1200)
+    model = ModelTreeRegressor().fit(X, y)
+    assert model.tree_.feature[0] == 33 and abs(model.tree_.threshold[0] - 0.1) < 0.02
+
+
+def test_threads_do_not_change_a_tree_whose_rows_are_sampled_first():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.uniform(-1, 1, (20_000, 4)), rng.integers(0, 5, 20_000)])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(np.where(X[:, 0] > 0.3, X[:, 1], -X[:, 1]) + (X[:, 4] == 2)) + 0.1 * rng.normal(size=20_000)
+    one, two = (ModelTreeRegressor(n_jobs=n, categorical_features=[4]).fit(X, y) for n in (1, 2))
+    assert one.get_n_leaves() > 3
+    np.testing.assert_array_equal(one.tree_.threshold, two.tree_.threshold)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
 # -- parameters -----------------------------------------------------------------------------------------
-def test_every_parameter_matters():
+@pytest.mark.parametrize("split", ["linear", "constant"])
+def test_every_parameter_matters(split):
     X, y = make_friedman1(400, 6, noise=1.0, random_state=0)
-    default = ModelTreeRegressor().fit(X, y)
+    default = ModelTreeRegressor(split=split).fit(X, y)
     changed = {
-        "columns": "all",
+        "split": "constant" if split == "linear" else "linear",
+        "columns": "tested" if split == "linear" else "all",
         "max_depth": 2,
         "min_samples_split": 150,
         "min_samples_leaf": 30,
-        "min_deviation": 0.6,
+        "min_deviation": 0.9 if split == "linear" else 0.6,
         "drop": False,
         "prune": False,
         "smoothing": False,
@@ -173,10 +296,12 @@ def test_every_parameter_matters():
     if default.get_n_leaves() < 3:
         pytest.fail("the default tree is too small to tell")
     X = X.round(1)
-    said = ModelTreeRegressor().fit(X, y).predict(X)
+    if split == "linear":
+        del changed["prune"]  # it grows where the error is expected to fall, so that little is left to prune
+    said = ModelTreeRegressor(split=split).fit(X, y).predict(X)
     for name, value in changed.items():
-        assert not np.allclose(ModelTreeRegressor(**{name: value}).fit(X, y).predict(X), said), name
-    np.testing.assert_array_equal(ModelTreeRegressor(n_jobs=2).fit(X, y).predict(X), said)
+        assert not np.allclose(ModelTreeRegressor(**{"split": split, name: value}).fit(X, y).predict(X), said), name
+    np.testing.assert_array_equal(ModelTreeRegressor(split=split, n_jobs=2).fit(X, y).predict(X), said)
 
 
 def test_depth_limits_the_tree_and_leaves_above_the_limit_keep_their_models():
@@ -373,7 +498,7 @@ def test_views_show_the_equations(mixed):
 
 def test_growing_is_that_of_the_regression_tree():
     X, y = make_friedman1(300, 5, noise=1.0, random_state=0)
-    grown = ModelTreeRegressor(prune=False, min_deviation=0.0).fit(X, y).tree_
+    grown = ModelTreeRegressor(split="constant", prune=False, min_deviation=0.0).fit(X, y).tree_
     tree = CartRegressor(min_samples_leaf=4, min_samples_split=4).fit(X, y).tree_
     np.testing.assert_array_equal(grown.feature, tree.feature)
     np.testing.assert_array_equal(grown.threshold, tree.threshold)
