@@ -225,7 +225,7 @@ class LeastSquares(SparseInput, FiniteByGram, Inferring, LinearNumbers):
     def _from_moments(
         self, moments: Centred, factor: Cholesky, slopes: np.ndarray, intercept: float, squares: float
     ) -> GramSolution:
-        found = np.append(intercept, slopes) if self.fit_intercept else slopes
+        found = np.concatenate([[intercept], slopes]) if self.fit_intercept else slopes
         x_mean = moments.x_mean if self.fit_intercept else None
         return GramSolution(
             found, max(float(squares), 0.0), float(moments.y_squares[0]), factor, x_mean, moments.weight
@@ -312,8 +312,9 @@ class LeastSquares(SparseInput, FiniteByGram, Inferring, LinearNumbers):
         first, total = int(self.fit_intercept), self.n_observations_
         self.coef_ = solution.coefficients[first:].copy()
         self.intercept_ = float(solution.coefficients[0]) if first else 0.0
-        self.rank_ = int(solution.kept.sum())
-        self.dropped_ = np.flatnonzero(~solution.kept[first:])
+        kept = solution.kept
+        self.rank_ = int(np.count_nonzero(kept))
+        self.dropped_ = np.flatnonzero(~kept[first:])
         self.df_residual_ = total - self.rank_
         free = self.df_residual_ > 0
         self.sigma_ = math.sqrt(solution.residual_squares / self.df_residual_) if free else math.inf
