@@ -132,7 +132,7 @@ MetricOptions checked_panels(const char* kernel, Metric metric, double p, const 
     return options;
 }
 
-MixedTreeView checked_mixed_tree(const char* kernel, const Array1<const std::int64_t>& order,
+MixedTreeView checked_mixed_tree(const char* kernel, const Array1<const std::int32_t>& order,
                                  const Array1<const std::int32_t>& right, const Array1<const std::int32_t>& panel,
                                  const Array1<const std::int64_t>& first_row, const Array1<const double>& low,
                                  const Array1<const double>& high, const Flags& known,
@@ -274,7 +274,7 @@ template <class Limit, class Run>
 void def_mixed_tree(nb::module_& m, const char* name, const char* limit, const char* text, Run run) {
     m.def(
         name,
-        [name, run](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
+        [name, run](const Array1<const std::int32_t>& order, const Array1<const std::int32_t>& right,
                     const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
                     const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
                     const Array1<const double>& panels, const Array1<const double>& base,
@@ -477,6 +477,7 @@ void bind_neighbours(nb::module_& m) {
         [](const Rows& rows, const Flags& nominal, int threads) {
             const auto X = view(rows);
             require(X.rows > 0 && X.cols > 0, "mixed_tree", "rows must not be empty");
+            require(X.rows < most_tree_rows, "mixed_tree", "rows must be fewer than 2^31");
             require(nominal.shape(0) == rows.shape(1), "mixed_tree", "nominal must have one flag per column");
             MixedTree tree = without_gil([&] { return build_mixed_tree(X, nominal.data(), threads); });
             return nb::make_tuple(own(std::move(tree.order)), own(std::move(tree.right)), own(std::move(tree.panel)),

@@ -36,6 +36,9 @@ public:
         : rows_(rows), nominal_(nominal), tree_(tree), leaf_rows_(rows.cols <= 12 ? mixed_leaf_rows / 4 : mixed_leaf_rows),
           members_(static_cast<std::size_t>(rows.rows)) {
         std::iota(members_.begin(), members_.end(), 0);
+        // Room for leaves that are half full: what is not written takes no memory, and growing would hold both.
+        tree_.order.reserve(2 * members_.size());
+        tree_.bytes.reserve(2 * members_.size() * static_cast<std::size_t>(rows.cols));
     }
 
     std::size_t build(index_t begin, index_t end) {
@@ -194,7 +197,7 @@ private:
     const std::uint8_t* nominal_;
     MixedTree& tree_;
     index_t leaf_rows_;
-    std::vector<std::int64_t> members_;
+    std::vector<std::int32_t> members_;
     std::vector<double> sample_;
 };
 
@@ -340,7 +343,7 @@ private:
     template <class Goal>
     void scan(index_t node, double node_bound, Goal& goal) {
         const index_t first = tree_.panel[node], count = tree_.panel[node + 1] - first, lanes = count * panel_lanes;
-        const std::int64_t* rows = tree_.order + first * panel_lanes;
+        const std::int32_t* rows = tree_.order + first * panel_lanes;
         std::uint16_t least[mixed_leaf_rows / panel_lanes] = {};
         double distances[panel_lanes];
         const double limit = screen(node, byte_lanes_of(count), node_bound, goal.reach(), least);

@@ -35,7 +35,7 @@ constexpr index_t mixed_leaf_rows = 512, byte_lanes = 64;
 
 // Rows are placed: numbers lie in [0, 1], codes are whole numbers, NaN is missing.
 struct MixedTree {
-    std::vector<std::int64_t> order;      // panels x 16: row at each lane, -1 after the last row of a leaf
+    std::vector<std::int32_t> order;      // panels x 16: row at each lane, -1 after the last row of a leaf
     std::vector<std::int32_t> right;      // per node: the right child (the left one is the next node), -1 for a leaf
     std::vector<std::int32_t> panel;      // per node and one more: the first panel of its rows; they end where the next
                                           // node's begin if it is a leaf
@@ -51,7 +51,7 @@ struct MixedTree {
 MixedTree build_mixed_tree(Matrix<const double> rows, const std::uint8_t* nominal, int threads);
 
 struct MixedTreeView {
-    const std::int64_t* order;
+    const std::int32_t* order;
     const std::int32_t* right;
     const std::int32_t* panel;
     const std::int64_t* first_row;
