@@ -187,4 +187,5 @@ def ranks(series: pl.Series, order: Sequence[Any]) -> pl.Series:
     text = as_text(series) if series.dtype != pl.String else series
     if series.dtype != pl.String:
         labels = as_text(pl.Series(list(order), strict=False)).to_list()
-    return text.cast(pl.Enum(labels), strict=False).to_physical().cast(pl.Float64).alias(series.name)
+    codes = text_codes(text, labels)
+    return pl.Series(series.name, np.where(codes < 0, np.nan, codes), nan_to_null=True)
