@@ -6,8 +6,10 @@ Each conversion is checked on rows of the table before it is used: the sum of th
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -437,7 +439,14 @@ def of_lightgbm(model: Any) -> TreeModel | None:
 
 def _lightgbm_text(booster: Any, begin: int, stages: int) -> list[str]:
     """What the text of a booster says of it, and of each tree of some stages."""
-    text = booster.model_to_string(num_iteration=stages, start_iteration=begin)
+    how = {"num_iteration": stages, "start_iteration": begin}
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "trees")
+            booster.save_model(file, **how)
+            text = file.read_text("utf-8")
+    except OSError:  # no room for files; this clears a megabyte first, more than most texts take
+        text = booster.model_to_string(**how)
     return text.partition("\nend of trees")[0].split("\nTree=")
 
 
@@ -454,11 +463,11 @@ def _add_lightgbm(
     if int(tree.get("is_linear", "0")):
         raise _refuse("of LightGBM must have constant leaves", "take linear_tree=False")
 
-    def numbers(name: str, kind: Any = np.int64) -> np.ndarray:
+    def numbers(name: str, kind: Any = np.int32) -> np.ndarray:
         return np.array(tree.get(name, "").split(), dtype=kind)
 
     n_leaves = int(tree["num_leaves"])
-    inner, leaf = n_leaves - 1, np.full(n_leaves, -1)
+    inner, leaf = n_leaves - 1, np.full(n_leaves, -1, dtype=np.int32)
     value = np.concatenate([np.zeros(inner), numbers("leaf_value", np.float64)])
     if inner == 0:
         grower.add(
@@ -471,7 +480,7 @@ def _add_lightgbm(
     np.logical_or.at(zero_is_missing, feature[~nominal], kind[~nominal] == 1)
     sets: dict[int, frozenset[int]] = {}
     if nominal.any():
-        ends, words = numbers("cat_boundaries"), numbers("cat_threshold")
+        ends, words = numbers("cat_boundaries"), numbers("cat_threshold", np.int64)
         for node in np.flatnonzero(nominal).tolist():
             own = words[ends[int(threshold[node])] : ends[int(threshold[node]) + 1]].tolist()
             sets[node] = frozenset(32 * w + bit for w, word in enumerate(own) for bit in range(32) if word >> bit & 1)

@@ -292,6 +292,19 @@ def test_lightgbm_splits_by_category_are_read(numbers):
     assert np.allclose(found.values, model.predict(rows, pred_contrib=True)[:, :-1], atol=1e-10)
 
 
+def test_lightgbm_is_read_where_no_file_can_be_made(numbers, monkeypatch):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, _ = numbers
+    model = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1, n_jobs=1).fit(X, y > 0)
+    usual = tree_shap(model, X).values
+
+    def refused(*_, **__):
+        raise FileNotFoundError("no usable temporary directory")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", refused)
+    assert np.array_equal(tree_shap(model, X).values, usual)
+
+
 @pytest.mark.parametrize("two", [False, True])
 def test_xgboost_gives_the_same_values(numbers, two):
     xgboost = pytest.importorskip("xgboost")
