@@ -70,19 +70,18 @@ nb::tuple moments_by_row(const SparseHandle& rows, const Column& weights) {
 }
 
 // (status, separated, coefficients, steps x (objective, violation, longest move))
-nb::tuple l1_solution(const SparseHandle& rows, const SparseHandle& columns, const Array1<const std::int32_t>& codes,
+nb::tuple l1_solution(const SparseHandle& rows, const Array1<const std::int32_t>& codes,
                       const Column& weights, const Column& inverse, const Column& l1, const Column& ridge,
                       bool intercept, const Column& start, double tol, std::int64_t max_iter, int threads) {
     const char* const kernel = "l1_logistic";
-    check_pair(kernel, rows, columns);
     const auto n = static_cast<std::size_t>(rows.matrix.lines), p = static_cast<std::size_t>(rows.matrix.places);
     require(codes.shape(0) == n && (weights.shape(0) == 0 || weights.shape(0) == n), kernel,
             "codes and weights must have one value per row");
     require(inverse.shape(0) == p && l1.shape(0) == p && ridge.shape(0) == p && start.shape(0) == p + 1, kernel,
             "inverse, l1 and ridge must have one value per column, start one more");
     for (std::size_t i = 0; i < n; ++i) require(codes(i) == 0 || codes(i) == 1, kernel, "codes must be 0 or 1");
-    const L1LogisticProblem problem{rows.matrix, columns.matrix, view(codes), view(weights),
-                                    view(inverse), view(l1), view(ridge), intercept};
+    const L1LogisticProblem problem{rows.matrix, view(codes), view(weights), view(inverse),
+                                    view(l1), view(ridge), intercept};
     std::vector<double> coefficients(start.data(), start.data() + p + 1);
     const L1LogisticResult found = without_gil(
         [&] { return l1_logistic(problem, tol, static_cast<index_t>(max_iter), threads, coefficients.data()); });
@@ -106,7 +105,7 @@ void bind_sparse(nb::module_& m) {
           "(mean, variance, total weight) of the columns.");
     m.def("sparse_row_moments", &moments_by_row, "rows"_a, "weights"_a,
           "(mean, variance, total weight) of the columns, from the table by row.");
-    m.def("l1_logistic", &l1_solution, "rows"_a, "columns"_a, "codes"_a, "weights"_a, "inverse"_a, "l1"_a, "ridge"_a,
+    m.def("l1_logistic", &l1_solution, "rows"_a, "codes"_a, "weights"_a, "inverse"_a, "l1"_a, "ridge"_a,
           "intercept"_a, "start"_a, "tol"_a, "max_iter"_a, "threads"_a,
           "(status, separated, coefficients, steps) of two-class logistic regression with an absolute penalty.");
 }

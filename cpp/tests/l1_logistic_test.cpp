@@ -13,9 +13,9 @@ namespace {
 // A random table by row and by column, with weights and codes.
 struct Table {
     index_t n, p;
-    std::vector<double> row_values, column_values, weights;
-    std::vector<std::int32_t> row_indices, column_indices, codes;
-    std::vector<std::int64_t> row_starts{0}, column_starts{0};
+    std::vector<double> row_values, weights;
+    std::vector<std::int32_t> row_indices, codes;
+    std::vector<std::int64_t> row_starts{0};
 
     Table(index_t n_, index_t p_) : n(n_), p(p_) {
         Random random(3);
@@ -33,14 +33,8 @@ struct Table {
             codes.push_back(cells[static_cast<std::size_t>(i * p)] + random.normal() > 0.5 ? 1 : 0);
             weights.push_back(random.uniform() < 0.2 ? 0.0 : 0.5 + random.uniform());
         }
-        for (index_t j = 0; j < p; ++j) {
-            for (index_t i = 0; i < n; ++i)
-                keep(cells[static_cast<std::size_t>(i * p + j)], i, column_values, column_indices);
-            column_starts.push_back(static_cast<std::int64_t>(column_values.size()));
-        }
     }
     SparseMatrix rows() const { return {row_values.data(), row_indices.data(), row_starts.data(), n, p}; }
-    SparseMatrix columns() const { return {column_values.data(), column_indices.data(), column_starts.data(), p, n}; }
 };
 
 }  // namespace
@@ -50,7 +44,7 @@ TEST("the optimality conditions of logistic regression with an absolute penalty 
     const std::vector<double> ones(40, 1.0), ridge(40, 0.1), l1(40, 4.0);
     for (const bool intercept : {true, false})
         for (const int threads : {1, 3}) {
-            const L1LogisticProblem problem{table.rows(), table.columns(), {table.codes.data(), 300},
+            const L1LogisticProblem problem{table.rows(), {table.codes.data(), 300},
                                             {table.weights.data(), 300}, {ones.data(), 40}, {l1.data(), 40},
                                             {ridge.data(), 40}, intercept};
             std::vector<double> g(41, 0.0);

@@ -1,5 +1,7 @@
-// The cells of a table by column: written out, or gathered from its rows when they are asked for.
+// What designs by column read: the cells of a column, written out or gathered from its rows when they are asked for, and the
+// target under its weights.
 #include <algorithm>
+#include <cmath>
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
@@ -55,6 +57,47 @@ void CellsOf::read(const index_t* columns, index_t count, index_t begin, index_t
     }
     for (index_t u = 0; u < count; ++u) to[u] = room_.get() + u * length;
     gather(table_.rows, table_.shift, columns, count, begin, end, room_.get());
+}
+
+void WeightedTarget::start(const double* target, const double* of_rows, index_t n_rows, index_t n_columns,
+                           bool intercept) {
+    weights = of_rows;
+    double largest = 0, first = 0;
+    for (index_t i = 0; i < n_rows; ++i) {
+        weight += weights[i];
+        largest = std::max(largest, weights[i]);
+        first += weights[i] * target[i];
+    }
+    norm_factor = std::sqrt(largest / weight);
+    y_mean = intercept ? first / weight : 0.0;
+    cross.resize(at(n_columns));
+    residual.resize(at(n_rows));
+    weighted_residual.resize(at(n_rows));
+    for (index_t i = 0; i < n_rows; ++i) {
+        residual[at(i)] = weights[i] > 0 ? target[i] - y_mean : 0.0;
+        weighted_residual[at(i)] = weights[i] * residual[at(i)] / weight;
+        residual_sum += weighted_residual[at(i)];
+    }
+    y_squares = dot(residual.data(), weighted_residual.data(), n_rows);
+}
+
+void WeightedTarget::settle(const std::vector<double>& before, const std::vector<double>& norms, Gradient& gradient) {
+    double squares = 0, moved = 0, sum = 0;
+    weighted_residual.resize(residual.size());  // it may have been taken
+    for (std::size_t i = 0; i < residual.size(); ++i) {
+        const double w = weights[i] / weight;
+        double& r = residual[i];
+        if (w == 0) r = 0;
+        weighted_residual[i] = w * r;
+        squares += w * r * r;
+        sum += w * r;
+        const double change = r - before[i];
+        moved += w * change * change;
+    }
+    residual_sum = sum;
+    gradient.residual_squares = squares;
+    const double way = std::sqrt(moved) * norm_factor;
+    for (std::size_t j = 0; j < norms.size(); ++j) gradient.slack[j] += way * norms[j];
 }
 
 }  // namespace assay::elastic_net

@@ -225,23 +225,6 @@ ASSAY_INLINE double dot_body(const double* x, const double* y, index_t count) {
 }
 ASSAY_DISPATCH_DOUBLES(double, dot_dispatched, dot_body, (const double* x, const double* y, index_t count), (x, y, count))
 
-// In sixteen running sums, whatever the precision of the cells.
-template <class Left, class Right>
-ASSAY_INLINE double low_dot_body(const Left* x, const Right* y, index_t count) {
-    double part[16] = {};
-    index_t i = 0;
-    for (; i + 16 <= count; i += 16)
-        for (int k = 0; k < 16; ++k) part[k] += static_cast<double>(x[i + k]) * static_cast<double>(y[i + k]);
-    for (int k = 0; i + k < count; ++k) part[k] += static_cast<double>(x[i + k]) * static_cast<double>(y[i + k]);
-    for (int width = 8; width > 0; width /= 2)
-        for (int k = 0; k < width; ++k) part[k] += part[k + width];
-    return part[0];
-}
-ASSAY_DISPATCH(double, low_dot, (low_dot_body<float, float>), (const float* x, const float* y, index_t count),
-               (x, y, count))
-ASSAY_DISPATCH(double, low_with_full_dot, (low_dot_body<float, double>),
-               (const float* x, const double* y, index_t count), (x, y, count))
-
 ASSAY_INLINE void add_multiple_body(double a, const double* x, double* __restrict__ y, index_t count) {
     for (index_t i = 0; i < count; ++i) y[i] += a * x[i];
 }
@@ -311,8 +294,6 @@ void tile_products(const float* const* left, index_t a_count, const float* const
     products(left, a_count, right, b_count, count, out);
 }
 double dot(const double* x, const double* y, index_t count) { return dot_dispatched(x, y, count); }
-double dot(const float* x, const float* y, index_t count) { return low_dot(x, y, count); }
-double dot(const float* x, const double* y, index_t count) { return low_with_full_dot(x, y, count); }
 void add_multiple(double a, const double* x, double* y, index_t count) { add_multiple_dispatched(a, x, y, count); }
 void add_multiple(double a, const float* x, double* y, index_t count) { add_single(a, x, y, count); }
 
@@ -347,47 +328,6 @@ void Block::grow(index_t columns, index_t kept) {
     if (single_) move(low_);
     else move(high_);
     capacity = columns;
-}
-
-void WeightedTarget::start(const double* target, const double* of_rows, index_t n_rows, index_t n_columns,
-                           bool intercept) {
-    weights = of_rows;
-    double largest = 0, first = 0;
-    for (index_t i = 0; i < n_rows; ++i) {
-        weight += weights[i];
-        largest = std::max(largest, weights[i]);
-        first += weights[i] * target[i];
-    }
-    norm_factor = std::sqrt(largest / weight);
-    y_mean = intercept ? first / weight : 0.0;
-    cross.resize(at(n_columns));
-    residual.resize(at(n_rows));
-    weighted_residual.resize(at(n_rows));
-    for (index_t i = 0; i < n_rows; ++i) {
-        residual[at(i)] = weights[i] > 0 ? target[i] - y_mean : 0.0;
-        weighted_residual[at(i)] = weights[i] * residual[at(i)] / weight;
-        residual_sum += weighted_residual[at(i)];
-    }
-    y_squares = dot(residual.data(), weighted_residual.data(), n_rows);
-}
-
-void WeightedTarget::settle(const std::vector<double>& before, const std::vector<double>& norms, Gradient& gradient) {
-    double squares = 0, moved = 0, sum = 0;
-    weighted_residual.resize(residual.size());  // it may have been taken
-    for (std::size_t i = 0; i < residual.size(); ++i) {
-        const double w = weights[i] / weight;
-        double& r = residual[i];
-        if (w == 0) r = 0;
-        weighted_residual[i] = w * r;
-        squares += w * r * r;
-        sum += w * r;
-        const double change = r - before[i];
-        moved += w * change * change;
-    }
-    residual_sum = sum;
-    gradient.residual_squares = squares;
-    const double way = std::sqrt(moved) * norm_factor;
-    for (std::size_t j = 0; j < norms.size(); ++j) gradient.slack[j] += way * norms[j];
 }
 
 ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept,

@@ -248,8 +248,8 @@ private:
     std::vector<double> norms_;
 };
 
-// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8, of floats 16), for at most 4 left and tile_width right
-// ones; a value does not depend on which others it is computed with.
+// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8, of floats 16), for at most 4 left and
+// tile_width right ones; a value does not depend on which others it is computed with.
 constexpr index_t tile_width = 6;
 void tile_products(const double* const* left, index_t a_count, const double* const* right, index_t b_count,
                    index_t count, double* out);
@@ -259,8 +259,6 @@ void tile_products(const float* const* left, index_t a_count, const float* const
 
 // Inner product and y += a x over `count` elements.
 double dot(const double* x, const double* y, index_t count);
-double dot(const float* x, const float* y, index_t count);
-double dot(const float* x, const double* y, index_t count);
 void add_multiple(double a, const double* x, double* y, index_t count);
 void add_multiple(double a, const float* x, double* y, index_t count);
 

@@ -16,6 +16,27 @@ constexpr index_t lanes = 16, at_once = 4;  // cells of a row, and rows, that ar
 template <class Cell>
 constexpr double least_pivot = sizeof(Cell) == 8 ? 1e-11 : 1e-4;  // of the diagonal: below it a column is taken for dependent
 
+// In sixteen running sums, whatever the precision of the cells.
+template <class Left, class Right>
+ASSAY_INLINE double low_dot_body(const Left* x, const Right* y, index_t count) {
+    double part[16] = {};
+    index_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        for (int k = 0; k < 16; ++k) part[k] += static_cast<double>(x[i + k]) * static_cast<double>(y[i + k]);
+    for (int k = 0; i + k < count; ++k) part[k] += static_cast<double>(x[i + k]) * static_cast<double>(y[i + k]);
+    for (int width = 8; width > 0; width /= 2)
+        for (int k = 0; k < width; ++k) part[k] += part[k + width];
+    return part[0];
+}
+ASSAY_DISPATCH(double, low_dot, (low_dot_body<float, float>), (const float* x, const float* y, index_t count),
+               (x, y, count))
+ASSAY_DISPATCH(double, low_with_full_dot, (low_dot_body<float, double>),
+               (const float* x, const double* y, index_t count), (x, y, count))
+
+double dot(const float* x, const float* y, index_t count) { return low_dot(x, y, count); }
+double dot(const float* x, const double* y, index_t count) { return low_with_full_dot(x, y, count); }
+using elastic_net::dot;
+
 // Takes off rows [begin, end) of the panel what the columns before it explain.
 template <class Cell>
 void subtract_explained(Cell* a, index_t first, index_t last, index_t begin, index_t end) {

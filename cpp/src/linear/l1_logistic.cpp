@@ -15,7 +15,71 @@ namespace {
 
 constexpr int most_halvings = 20, most_sweeps = 1000;
 constexpr std::size_t most_mixed = 6;
-constexpr index_t few = 4;  // cells of some columns are few if they are at most a fourth of all
+constexpr index_t least_shared = 500'000;  // cells from which threads share in laying out the columns
+
+// Columns of the table, scaled and in single precision, laid out when they are first asked for.
+class ScaledColumns {
+public:
+    ScaledColumns(const SparseMatrix& rows, const double* scales, int threads)
+        : table_(rows),
+          scales_(scales),
+          threads_(rows.cells() < least_shared ? 1 : threads),
+          grain_((rows.lines + threads_ - 1) / threads_),
+          starts_(size(rows.places), -1),
+          counts_(size(rows.places), 0),
+          counts_by_part_(size(threads_ * rows.places), 0) {
+        parallel_chunks(rows.lines, grain_, threads_, [&](index_t part, index_t begin, index_t end) {
+            std::int32_t* const counts = counts_by_part_.data() + part * rows.places;
+            for (index_t k = rows.begin(begin); k < rows.begin(end); ++k) ++counts[rows.indices[k]];
+        });
+        for (std::size_t at = 0; at < counts_by_part_.size(); ++at) counts_[at % counts_.size()] += counts_by_part_[at];
+    }
+
+    // Every thread writes the cells of its rows, at places that do not depend on how many threads there are.
+    void lay_out(const std::vector<index_t>& columns) {
+        std::vector<index_t> next;  // by part and column: where its next cell goes, if it is new
+        for (const index_t j : columns) {
+            if (starts_[size(j)] >= 0) continue;
+            if (next.empty()) next.assign(counts_by_part_.size(), -1);
+            starts_[size(j)] = used_;
+            for (std::size_t at = size(j); at < next.size(); at += counts_.size()) {
+                next[at] = used_;
+                used_ += counts_by_part_[at];
+            }
+        }
+        if (next.empty()) return;
+        values_.resize(size(used_));
+        rows_.resize(size(used_));
+        parallel_chunks(table_.lines, grain_, threads_, [&](index_t part, index_t begin, index_t end) {
+            index_t* const to = next.data() + part * table_.places;
+            for (index_t i = begin; i < end; ++i)
+                for (index_t k = table_.begin(i); k < table_.end(i); ++k) {
+                    const std::int32_t j = table_.indices[k];
+                    if (to[j] < 0) continue;
+                    const std::size_t at = size(to[j]++);
+                    values_[at] = static_cast<float>(scales_[j] * table_.values[k]);
+                    rows_[at] = static_cast<std::int32_t>(i);
+                }
+        });
+    }
+
+    index_t count(index_t column) const { return counts_[size(column)]; }
+    const float* values(index_t column) const { return values_.get() + starts_[size(column)]; }
+    const std::int32_t* rows(index_t column) const { return rows_.get() + starts_[size(column)]; }
+
+private:
+    static std::size_t size(index_t n) { return static_cast<std::size_t>(n); }
+
+    const SparseMatrix& table_;
+    const double* scales_;
+    int threads_;
+    index_t grain_;                                    // rows of a part
+    std::vector<index_t> starts_;                      // -1: not laid out
+    std::vector<std::int32_t> counts_, counts_by_part_;
+    index_t used_ = 0;
+    OwnPages<float> values_;
+    OwnPages<std::int32_t> rows_;
+};
 
 // sum of x[k] v[index[k]] in eight running sums.
 ASSAY_INLINE double gather_dot_body(const float* x, const std::int32_t* index, index_t count, const double* v) {
@@ -30,8 +94,7 @@ ASSAY_INLINE double gather_dot_body(const float* x, const std::int32_t* index, i
 // The quadratic model over the working columns.
 struct Model {
     std::vector<index_t> columns;              // working columns
-    std::vector<index_t> starts;               // of their cells in `cells`
-    OwnPages<float> cells;                     // scaled columns times sqrt(D)
+    index_t cells = 0;                         // stored in them
     std::vector<double> curvature, tilt;       // H_jj and h_j
     std::vector<double> gradient, step;        // G_j (with the ridge at g), d_j
     double weight = 0.0;                       // S
@@ -39,9 +102,11 @@ struct Model {
 
 struct Sweep {
     const L1LogisticProblem& problem;
+    const ScaledColumns& table;
     Model& model;
+    const float* weights;        // D
     const double* point;         // g
-    double* along;               // sqrt(D) X d, without the step of c
+    double* along;               // D X d, without the step of c
     double& shift;               // step of c
     const std::vector<index_t>& places;  // places of `model.columns` to visit
     std::vector<index_t>& live;          // OUT places that are not zero afterwards or moved
@@ -49,15 +114,14 @@ struct Sweep {
 
 // One sweep; returns the largest violation met.
 ASSAY_INLINE double sweep_body(const Sweep& s) {
-    const SparseMatrix& table = s.problem.columns;
     Model& model = s.model;
     double worst = 0.0;
     s.live.clear();
     for (const index_t at : s.places) {
         const auto place = static_cast<std::size_t>(at);
-        const index_t j = model.columns[place], first = table.begin(j), count = table.end(j) - first;
-        const float* const x = model.cells.get() + model.starts[place];
-        const std::int32_t* const index = table.indices + first;
+        const index_t j = model.columns[place], count = s.table.count(j);
+        const float* const x = s.table.values(j);
+        const std::int32_t* const index = s.table.rows(j);
         const double ridge = s.problem.ridge[j], l1 = s.problem.l1[j], before = s.point[j] + model.step[place];
         const double gradient = model.gradient[place] + ridge * model.step[place] + s.shift * model.tilt[place] +
                                 gather_dot_body(x, index, count, s.along);
@@ -71,7 +135,8 @@ ASSAY_INLINE double sweep_body(const Sweep& s) {
         if (after != 0.0 || move != 0.0) s.live.push_back(at);
         if (move == 0.0) continue;
         model.step[place] += move;
-        for (index_t k = 0; k < count; ++k) s.along[index[k]] += move * static_cast<double>(x[k]);
+        for (index_t k = 0; k < count; ++k)
+            s.along[index[k]] += move * static_cast<double>(x[k]) * static_cast<double>(s.weights[index[k]]);
         if (model.weight > 0.0) s.shift -= move * tilt / model.weight;
     }
     return worst;
@@ -96,9 +161,10 @@ public:
           change_(size(n_)),
           residual_(size(n_)),
           curvature_(size(n_)),
-          root_(size(n_)),
+          bend_(size(n_)),
           gradient_(size(p_)),
-          slopes_(size(p_)) {
+          slopes_(size(p_)),
+          columns_(problem.rows, problem.inverse.data, threads) {
         total_ = problem.weights.empty()
                      ? static_cast<double>(n_)
                      : std::accumulate(problem.weights.data, problem.weights.data + n_, 0.0);
@@ -106,10 +172,7 @@ public:
 
     L1LogisticResult run(double tol, index_t max_iter) {
         L1LogisticResult result;
-        std::vector<index_t> used;
-        for (index_t j = 0; j < p_; ++j)
-            if (point_[j] != 0.0) used.push_back(j);
-        product(point_, used, problem_.intercept ? point_[p_] : 0.0, eta_);
+        product(point_, problem_.intercept ? point_[p_] : 0.0, eta_);
         LogisticSums sums = derivatives();
         double value = sums.loss + penalty(point_), last = 0.0;
         for (index_t iteration = 0;; ++iteration) {
@@ -148,22 +211,17 @@ private:
         return total;
     }
 
-    // out = X g + c, where g is zero but for the columns `used`: of few cells by column, else by row.
-    void product(const double* g, const std::vector<index_t>& used, double constant, std::vector<double>& out) {
-        const SparseMatrix& table = problem_.columns;
-        index_t cells = 0;
-        for (const index_t j : used) cells += table.end(j) - table.begin(j);
-        if (few * cells <= table.cells()) {
-            std::fill(out.begin(), out.end(), 0.0);
-            for (const index_t j : used) {
-                const double slope = g[j] * problem_.inverse[j];
-                for (index_t k = table.begin(j); k < table.end(j); ++k) out[size(table.indices[k])] += slope * table.values[k];
-            }
-        } else {
-            for (index_t j = 0; j < p_; ++j) slopes_[size(j)] = g[j] * problem_.inverse[j];
+    // out = X g + c
+    void product(const double* g, double constant, std::vector<double>& out) {
+        bool zero = true;
+        for (index_t j = 0; j < p_; ++j) {
+            slopes_[size(j)] = g[j] * problem_.inverse[j];
+            zero = zero && slopes_[size(j)] == 0.0;
+        }
+        if (zero) std::fill(out.begin(), out.end(), 0.0);
+        else
             sparse_product(problem_.rows, c_matrix<const double>(slopes_.data(), p_, 1), c_matrix(out.data(), n_, 1),
                            threads_);
-        }
         if (constant != 0.0)
             for (double& value : out) value += constant;
     }
@@ -180,19 +238,10 @@ private:
     // The gradient of loss and ridge at the point; returns the largest violation of optimality.
     double gradient() {
         level_ = problem_.intercept ? std::accumulate(residual_.begin(), residual_.end(), 0.0) : 0.0;
-        parallel_chunks(p_, 256, threads_, [&](index_t, index_t begin, index_t end) {
-            for (index_t j = begin; j < end; ++j) {
-                double even = 0.0, odd = 0.0;
-                index_t k = problem_.columns.begin(j);
-                const index_t last = problem_.columns.end(j);
-                for (; k + 2 <= last; k += 2) {
-                    even += problem_.columns.values[k] * residual_[size(problem_.columns.indices[k])];
-                    odd += problem_.columns.values[k + 1] * residual_[size(problem_.columns.indices[k + 1])];
-                }
-                if (k < last) even += problem_.columns.values[k] * residual_[size(problem_.columns.indices[k])];
-                gradient_[size(j)] = problem_.inverse[j] * (even + odd) + problem_.ridge[j] * point_[j];
-            }
-        });
+        sparse_transposed_product(problem_.rows, c_matrix<const double>(residual_.data(), n_, 1),
+                                  c_matrix(gradient_.data(), p_, 1), threads_);
+        for (index_t j = 0; j < p_; ++j)
+            gradient_[size(j)] = problem_.inverse[j] * gradient_[size(j)] + problem_.ridge[j] * point_[j];
         double worst = std::abs(level_);
         for (index_t j = 0; j < p_; ++j)
             if (problem_.inverse[j] > 0.0)
@@ -201,32 +250,33 @@ private:
     }
 
     void build(Model& model) {
-        model.weight = problem_.intercept ? std::accumulate(curvature_.begin(), curvature_.end(), 0.0) : 0.0;
-        for (index_t i = 0; i < n_; ++i) root_[size(i)] = std::sqrt(curvature_[size(i)]);
+        model.weight = 0.0;
+        for (index_t i = 0; i < n_; ++i) {
+            bend_[size(i)] = static_cast<float>(curvature_[size(i)]);
+            if (problem_.intercept) model.weight += static_cast<double>(bend_[size(i)]);
+        }
         model.columns.clear();
-        model.starts.assign(1, 0);
+        model.cells = 0;
         for (index_t j = 0; j < p_; ++j) {
             if (!(problem_.inverse[j] > 0.0)) continue;
             if (point_[j] == 0.0 && !(std::abs(gradient_[size(j)]) > rest_ * problem_.l1[j])) continue;
             model.columns.push_back(j);
-            model.starts.push_back(model.starts.back() + problem_.columns.end(j) - problem_.columns.begin(j));
+            model.cells += columns_.count(j);
         }
+        columns_.lay_out(model.columns);
         const auto count = static_cast<index_t>(model.columns.size());
-        model.cells.resize(size(model.starts.back()));
         for (auto* v : {&model.curvature, &model.tilt, &model.gradient}) v->resize(size(count));
         model.step.assign(size(count), 0.0);
         parallel_chunks(count, 256, threads_, [&](index_t, index_t begin, index_t end) {
             for (index_t at = begin; at < end; ++at) {
-                const index_t j = model.columns[size(at)], first = problem_.columns.begin(j);
-                const index_t cells = problem_.columns.end(j) - first;
-                float* const x = model.cells.get() + model.starts[size(at)];
+                const index_t j = model.columns[size(at)], cells = columns_.count(j);
+                const float* const x = columns_.values(j);
+                const std::int32_t* const index = columns_.rows(j);
                 double square = 0.0, tilt = 0.0;
                 for (index_t k = 0; k < cells; ++k) {
-                    const double root = root_[size(problem_.columns.indices[first + k])];
-                    const double value = problem_.inverse[j] * problem_.columns.values[first + k] * root;
-                    x[k] = static_cast<float>(value);
-                    square += value * value;
-                    tilt += value * root;
+                    const double bent = static_cast<double>(x[k]) * static_cast<double>(bend_[size(index[k])]);
+                    square += bent * static_cast<double>(x[k]);
+                    tilt += bent;
                 }
                 model.curvature[size(at)] = square;
                 model.tilt[size(at)] = problem_.intercept ? tilt : 0.0;
@@ -244,14 +294,15 @@ private:
         std::vector<index_t> all(model_.columns.size()), places, live;
         std::vector<double> before;
         // A mixture reads the rows a dozen times, in order.
-        const bool mixing = model_.starts.back() > 4 * n_;
+        const bool mixing = model_.cells > 4 * n_;
         ends_ = 0;
         std::iota(all.begin(), all.end(), 0);
         places = all;
         bool everything = true;
         for (int sweep = 0; sweep < most_sweeps && !interrupted(); ++sweep) {
             before = model_.step;
-            const double worst = sweep_once({problem_, model_, point_, along.data(), shift_, places, live});
+            const double worst =
+                sweep_once({problem_, columns_, model_, bend_.data(), point_, along.data(), shift_, places, live});
             if (worst <= accuracy) {
                 if (everything) break;
                 places = all;
@@ -279,7 +330,9 @@ private:
     // The model at the step, the step of c eliminated.
     double model_value() const {
         double value = 0.0, tilted = level_;
-        for (const double a : change_) value += a * a;
+        for (index_t i = 0; i < n_; ++i)
+            if (bend_[size(i)] > 0.0f)
+                value += change_[size(i)] * change_[size(i)] / static_cast<double>(bend_[size(i)]);
         value *= 0.5;
         for (std::size_t at = 0; at < model_.columns.size(); ++at) {
             const index_t j = model_.columns[at];
@@ -333,13 +386,13 @@ private:
         ends_ = 0;
     }
 
-    // change_ += move times the column at a place of the model
+    // change_ += D times `move` times the column at a place of the model
     void add_column(std::size_t at, double move) {
-        const index_t j = model_.columns[at], first = problem_.columns.begin(j);
-        const index_t count = problem_.columns.end(j) - first;
-        const std::int32_t* const index = problem_.columns.indices + first;
-        const float* const x = model_.cells.get() + model_.starts[at];
-        for (index_t k = 0; k < count; ++k) change_[size(index[k])] += move * static_cast<double>(x[k]);
+        const index_t j = model_.columns[at], count = columns_.count(j);
+        const float* const x = columns_.values(j);
+        const std::int32_t* const index = columns_.rows(j);
+        for (index_t k = 0; k < count; ++k)
+            change_[size(index[k])] += move * static_cast<double>(x[k]) * static_cast<double>(bend_[size(index[k])]);
         if (model_.weight > 0.0) shift_ -= move * model_.tilt[at] / model_.weight;
     }
 
@@ -373,14 +426,9 @@ private:
     // Takes the longest of step, step / 2, ... that gains its share; returns the objective there.
     double line_search(double value, double decrease, LogisticSums& sums) {
         std::vector<double> step(size(p_), 0.0), from(point_, point_ + p_), start = eta_;
-        std::vector<index_t> used;
-        for (std::size_t at = 0; at < model_.columns.size(); ++at) {
-            if (model_.step[at] == 0.0) continue;
-            used.push_back(model_.columns[at]);
-            step[size(used.back())] = model_.step[at];
-        }
+        for (std::size_t at = 0; at < model_.columns.size(); ++at) step[size(model_.columns[at])] = model_.step[at];
         const double level = problem_.intercept ? point_[p_] : 0.0;
-        product(step.data(), used, shift_, change_);
+        product(step.data(), shift_, change_);
         double length = 1.0;
         for (int halving = 0; halving < most_halvings; ++halving, length *= 0.5) {
             for (index_t i = 0; i < n_; ++i) eta_[size(i)] = start[size(i)] + length * change_[size(i)];
@@ -403,7 +451,10 @@ private:
     index_t n_, p_;
     double* point_;
     double total_ = 0.0, level_ = 0.0, shift_ = 0.0, longest_ = 0.0, rest_ = 0.9;
-    std::vector<double> eta_, change_, residual_, curvature_, root_, gradient_, slopes_;
+    std::vector<double> eta_, change_, residual_, curvature_;
+    std::vector<float> bend_;  // D of the model
+    std::vector<double> gradient_, slopes_;
+    ScaledColumns columns_;
     Model model_;
     std::vector<Swept> swept_;  // a ring
     std::size_t ends_ = 0;      // put into it

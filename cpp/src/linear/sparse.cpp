@@ -75,7 +75,7 @@ void sparse_transposed_product(const SparseMatrix& rows, Matrix<const double> v,
     std::fill_n(out.data, size, 0.0);
     const index_t work = rows.cells() * outputs;
     threads = worth(work, threads);
-    const index_t wanted = std::clamp<index_t>(work / std::max<index_t>(4 * size, 1 << 15), 1, most_chunks);
+    const index_t wanted = std::clamp<index_t>(work / std::max<index_t>(8 * size, 1 << 15), 1, most_chunks);
     const index_t grain = std::max<index_t>(1, (rows.lines + wanted - 1) / wanted);
     const index_t chunks = chunk_count(rows.lines, grain);
     if (chunks <= 1) {

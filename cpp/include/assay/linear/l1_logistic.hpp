@@ -7,14 +7,15 @@
 //   G'd + d'(X'DX)d / 2 + penalties, over d and the step of c; the latter is eliminated: for given d it is
 //   -(sum r + sum_j h_j d_j) / S,   h = X'D1, S = sum D,
 // so that each coordinate sees the curvature H_jj - h_j^2 / S of its centred column, at no cost in stored cells.
-// Columns times sqrt(D) are kept in single precision for the quadratic model alone (an approximate Hessian); gradients,
-// objective and optimality come from the table itself in double precision. Columns that are zero with a gradient well
-// inside their penalty rest until the next gradient. After each sweep the ends of the last sweeps are mixed so that
-// their moves cancel best (Anderson), as long as the model falls: a third of the sweeps where most columns are active.
+// Columns that come into question are laid out in single precision for the quadratic model alone (an approximate
+// Hessian); gradients, objective and optimality come from the rows themselves in double precision. Columns that are zero
+// with a gradient well inside their penalty rest until the next gradient. After each sweep the ends of the last sweeps are
+// mixed so that their moves cancel best (Anderson), as long as the model falls: a third of the sweeps where most columns
+// are active.
 // The model is solved to a share of the violation that was left, which shrinks with the square of what the step before
 // achieved; then the step is halved until the objective falls by its share.
 // Stops when no violation of optimality exceeds tol times the total weight, with one step more from there.
-// Cost of an iteration: three reads of the stored cells, and two for every sweep over the working columns.
+// Cost of an iteration: two reads of the stored cells, and two of the working columns for every sweep over them.
 // References: Yuan, Ho & Lin, An improved GLMNET for L1-regularized logistic regression, JMLR 13, 2012; Friedman, Hastie &
 // Tibshirani, J. Statistical Software 33(1), 2010; Bertrand & Massias, Anderson acceleration of coordinate descent, AISTATS
 // 2021; Eisenstat & Walker, SIAM J. Scientific Computing 17(1), 1996.
@@ -29,7 +30,7 @@
 namespace assay {
 
 struct L1LogisticProblem {
-    SparseMatrix rows, columns;        // IN the same n x p table by row and by column
+    SparseMatrix rows;                 // IN n x p, by row
     Vector<const std::int32_t> codes;  // IN n codes 0 and 1
     Vector<const double> weights;      // IN n; empty: all 1
     Vector<const double> inverse;      // IN p inverse scales; 0 holds a coefficient at 0

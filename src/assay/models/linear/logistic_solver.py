@@ -154,7 +154,7 @@ class Problem:
         self.steepest, self.idle = np.inf, 0
         self.kept: Point | None = None
         self.dependent = np.empty(0, dtype=np.int64)
-        if self.absolute:
+        if self.absolute and self.outputs > 1:  # two classes have a kernel that gathers what it needs
             self.table.expect_columns()
         self.centre, spread, self.total = self.table.standardise(task.weights, task.fit_intercept, task.threads)
         _require_range(spread)
@@ -568,7 +568,6 @@ def solve_by_columns(objective: Problem, max_iter: int, start: Start) -> Solutio
         begin[p] = scaled[-1] - np.einsum("j,j->", begin[:p], centred) if task.fit_intercept else 0.0
     status, separated, found, steps = _kernels.l1_logistic(
         table.by_row,
-        table.by_column,
         task.codes,
         objective.weights,
         objective.inverse,
