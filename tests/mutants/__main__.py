@@ -337,6 +337,7 @@ SAME_KERNEL = {
     ("y.cols > 0 ? y.row(row)", "> -> >="): "a row of no cells is not read",
     ("index_t full = -1", "1 -> 2"): "any number below 0 says that no block is full",
     ("8 * classes * (3 * x.cols + categories + 1)", "1 -> 2"): "how the work is shared",
+    ("panels = (d + panel - 1) / panel", "- -> +"): "a panel more, of zeros",
     ("min(begin + k, end - 1)", "- -> +"): "rows beyond the end, whose form nobody takes: for sanitizers",
     ("p > 0 ? std::log2(p)", "> -> >="): "an impossible choice outweighs all others either way",
     ("if (!(total > 0))", "> -> >="): "of nothing there are no bits",
