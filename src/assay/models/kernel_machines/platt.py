@@ -58,8 +58,9 @@ class Sigmoid:
         return _Place(coefficients, value, slope[:, 0] @ self.columns, self.columns.T @ (curve * self.columns))
 
     def step(self, point: _Place, damping: float) -> np.ndarray:
-        ridge = (1e-12 + damping) * max(1.0, float(np.trace(point.hessian)))
-        return -np.linalg.solve(point.hessian + ridge * np.eye(2), point.gradient)
+        hessian = point.hessian.copy()
+        hessian[[0, 1], [0, 1]] += (1e-12 + damping) * max(1.0, float(np.trace(hessian)))
+        return -np.linalg.solve(hessian, point.gradient)
 
     def slope(self, point: _Place, step: np.ndarray) -> float:
         return float(point.gradient @ step)
