@@ -34,7 +34,7 @@ PROBLEMS: tuple[Problem, ...] = (
         quality=accuracy,
         gate=0.01,
         tried="rows in float32 take scikit-learn as long; stumps on bins (forests of one of scikit-learn-intelex) "
-        "take longer, by the checks of each round; daal4py has no AdaBoost any more.",
+        "take longer; daal4py has no AdaBoost.",
         quality_name="accuracy",
         limit="one addition of a 64-bit word per cell and round",
     ),

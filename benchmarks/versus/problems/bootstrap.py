@@ -256,6 +256,6 @@ PROBLEMS: tuple[Problem, ...] = (
         quality_name="silhouette",
         limit="n^2 d flops and n^2 square roots",
         tried="two jobs are as slow as one; float32 takes a quarter of the time on many rows; sums over clusters as a "
-        "product, by hand in NumPy, take half of that, and a quarter in float32.",
+        "product, by hand in NumPy, take two thirds of that, and a quarter in float32.",
     ),
 )

@@ -135,7 +135,7 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.01,
         quality_name="adjusted Rand",
         limit="products of a sparse matrix with a block of 16 vectors",
-        tried="eigen_solver='amg' needs pyamg, which is not installed; assign_labels='cluster_qr' saves an eighth at "
+        tried="eigen_solver='amg' needs pyamg, which is not installed; assign_labels='cluster_qr' saves a sixth at "
         "most; Lanczos by SciPy, by hand, takes half of lobpcg's time, with a looser tolerance it misses clusters.",
     ),
 )

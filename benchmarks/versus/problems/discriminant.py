@@ -112,6 +112,6 @@ PROBLEMS: tuple[Problem, ...] = (
         limit="two reads of X (480 MB, one to see that its squares are finite) and 640 multiply-adds a row in blocks "
         "of 8 x 8 (0.64 G at a million rows: 0.03 s of one core that ends eight a cycle)",
         tried="scikit-learn: solver 'svd' takes 15 times as long; rows in float32 are as slow; the same by hand in "
-        "NumPy takes half",
+        "NumPy takes two to three fifths",
     ),
 )

@@ -216,6 +216,6 @@ PROBLEMS: tuple[Problem, ...] = (
         lower_is_better=True,
         limit="n d^2 / 2 multiply-adds for the Gram matrix and 2 n d per penalty",
         tried="gcv_mode 'svd' takes a third of the time of the default, which is 'eigen'; the formula in NumPy, by "
-        "eigenvectors of the products of columns and for all penalties at once, an eighth to a quarter of that.",
+        "eigenvectors of the products of columns and for all penalties at once, an eighth to a third of that.",
     ),
 )

@@ -169,8 +169,8 @@ PROBLEMS: tuple[Problem, ...] = (
         lower_is_better=True,
         limit="5-6 Newton passes, each one read of X (200 MB) and n d^2 / 2 multiply-adds",
         tried="float32, a fifth to a half faster; a tolerance of 1e-2, a fifth faster again; glum by column is no "
-        "faster; lbfgs, glum's other solver and scikit-learn's default, is slower; Newton's method by hand in "
-        "NumPy takes two thirds of the time on the smallest table and twice as long on the next.",
+        "faster; lbfgs, glum's other solver and scikit-learn's default, is slower; Newton's method by hand in NumPy "
+        "takes two thirds to nine tenths of the time on the smallest table and twice as long on the next.",
     ),
     Problem(
         id="glm-poisson-nominal",

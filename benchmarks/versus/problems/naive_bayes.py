@@ -63,7 +63,8 @@ PROBLEMS: tuple[Problem, ...] = (
         quality_name="accuracy",
         limit="two reads of X (480 MB)",
         tried="float32, which takes two thirds of the time, the conversion included; moments and log densities as "
-        "products in NumPy take a quarter of scikit-learn's time, and float32 a third less again (means far from zero "
+        "products in NumPy take a fifth to a third of scikit-learn's time, and float32 a third less again (means far "
+        "from zero "
         "would cost it digits).",
     ),
 )

@@ -116,8 +116,8 @@ PROBLEMS: tuple[Problem, ...] = (
         quality=_log_likelihood,
         gate=1e-4,
         tried="ball tree, leaves of 10 to 400 rows and depth first are a tenth to a half slower than the k-d "
-        "tree as it is; two processes save it less than half; all pairs by hand in float32 take a tenth of its time on "
-        "the fewest rows and less than half on the most.",
+        "tree as it is; two processes save it less than half; all pairs by hand in float32 take a "
+        "tenth of its time on the fewest rows.",
         quality_name="mean log density",
         limit="an exponential for each pair that counts at this tolerance, about a tenth of all",
     ),

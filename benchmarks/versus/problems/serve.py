@@ -221,8 +221,7 @@ PROBLEMS = [
         quality_name="share of right answers",
         limit="reading and writing HTTP: some 100 microseconds a request",
         tried="both ways of FastAPI with a frame of pandas as its pipeline was fitted on, and the quicker one with an "
-        "array, which takes a third of the time; Starlette alone, a quarter less again, with msgspec in the place "
-        "of pydantic as long",
+        "array, which takes a third of the time; Starlette in the place of FastAPI, less again",
     )
 ]
 
