@@ -36,6 +36,30 @@ def _imbalanced_learn(data: Any) -> np.ndarray:
     return np.asarray(sampler.sample_indices_)
 
 
+def _numpy(data: Any) -> np.ndarray:
+    """Hart's rule with what everyone keeps by hand: of each row the distance to the nearest kept row, and its label."""
+    X, y = data
+    order = np.random.default_rng(0).permutation(len(X))
+    nearest, label, kept = np.full(len(X), np.inf), np.full(len(X), -1), []
+
+    def keep(row: int) -> None:
+        away = X - X[row]
+        away = np.einsum("ij,ij->i", away, away)
+        closer = away < nearest
+        nearest[closer], label[closer] = away[closer], y[row]
+        kept.append(row)
+
+    for k in np.unique(y):
+        keep(order[y[order] == k][0])
+    while True:
+        before = len(kept)
+        for row in order:
+            if label[row] != y[row]:
+                keep(row)
+        if len(kept) == before:
+            return np.array(kept)
+
+
 def _accuracy(data: Any, kept: np.ndarray) -> float:
     from assay.models.neighbours import KNNClassifier
 
@@ -50,10 +74,14 @@ PROBLEMS: tuple[Problem, ...] = (
         make=_make,
         sizes=by_rows("{n} x 20, 2 classes", 500, 2_000, 5_000),
         ours=Contender("assay CondensedNN", "assay", _ours),
-        peers=(Contender("imbalanced-learn", "imbalanced-learn", _imbalanced_learn, aim=100.0),),
+        peers=(
+            Contender("imbalanced-learn", "imbalanced-learn", _imbalanced_learn, aim=100.0),
+            Contender("NumPy, nearest kept row by hand", "numpy", _numpy, aim=2.0),
+        ),
         quality=_accuracy,
         gate=0.01,
-        tried="one seed and one neighbour, as ours; the search for one row at a time leaves nothing for several jobs.",
+        tried="one seed and one neighbour, as ours; the search for one row at a time leaves nothing for several jobs. "
+        "Twenty lines of NumPy that meet each kept row with all others once are fifty to a hundred times as fast.",
         quality_name="accuracy on all rows",
         limit="each row meets each kept row once",
     ),

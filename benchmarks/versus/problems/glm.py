@@ -70,6 +70,28 @@ def _glum(data: dict[str, Any], **options: Any) -> Any:
     return GeneralizedLinearRegressor(family="poisson", alpha=ALPHA, l1_ratio=0, **options).fit(data["X"], data["y"])
 
 
+class _Counts:
+    """What the quality asks of a model."""
+
+    def __init__(self, found: np.ndarray):
+        self.found = found
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.exp(X @ self.found[:-1] + self.found[-1])
+
+
+def _numpy(data: dict[str, Any]) -> _Counts:
+    """Newton's method by hand, from the mean."""
+    X, y = np.column_stack([data["X"], np.ones(len(data["X"]))]), data["y"]
+    penalty = np.append(np.full(X.shape[1] - 1, ALPHA * len(y)), 0.0)
+    found, change = np.append(np.zeros(X.shape[1] - 1), np.log(y.mean())), np.inf
+    while change > 1e-3:
+        mean = np.exp(X @ found)
+        step = np.linalg.solve((X * mean[:, None]).T @ X + np.diag(penalty), X.T @ (mean - y) + penalty * found)
+        found, change = found - step, np.abs(step).max()
+    return _Counts(found)
+
+
 def _deviance(data: dict[str, Any], model: Any) -> float:
     from sklearn.metrics import mean_poisson_deviance
 
@@ -139,6 +161,7 @@ PROBLEMS: tuple[Problem, ...] = (
             ),
             Contender("glum", "glum", _glum, aim=2.0),
             Contender("glum, float32", "glum", _single(_glum), aim=1.5),
+            Contender("NumPy, Newton's method by hand", "numpy", _numpy, aim=1.0),
         ),
         quality=_deviance,
         gate=1e-5,
@@ -146,7 +169,8 @@ PROBLEMS: tuple[Problem, ...] = (
         lower_is_better=True,
         limit="5-6 Newton passes, each one read of X (200 MB) and n d^2 / 2 multiply-adds",
         tried="float32, a fifth to a half faster; a tolerance of 1e-2, a fifth faster again; glum by column is no "
-        "faster; lbfgs, glum's other solver and scikit-learn's default, is slower.",
+        "faster; lbfgs, glum's other solver and scikit-learn's default, is slower; Newton's method by hand in NumPy "
+        "takes two thirds to nine tenths of the time on the smallest table and twice as long on the next.",
     ),
     Problem(
         id="glm-poisson-nominal",
@@ -188,6 +212,6 @@ PROBLEMS: tuple[Problem, ...] = (
         limit="5-7 Newton passes, each one read of X (40 MB) and n d^2 / 2 multiply-adds",
         tried="skglm on a copy by column takes three fifths of its time, and float32 saves nothing more; looser "
         "tolerances save it nothing by row and a sixth by column; glum by column takes as long; liblinear keeps its "
-        "penalty off the intercept by a scaling of 100.",
+        "penalty off the intercept by a scaling of 100, and with a tolerance of 1e-2 stays far behind skglm.",
     ),
 )

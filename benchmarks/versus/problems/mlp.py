@@ -85,6 +85,50 @@ def _torch(data: dict[str, Any], seed: int, batch: int = 200, epochs: int = EPOC
     return _Plain(net)
 
 
+class _Units:
+    """A net of one layer as arrays."""
+
+    def __init__(self, *weights: Any):
+        self.weights = weights
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        inner, bias, outer, constant = self.weights
+        yes = 1.0 / (1.0 + np.exp(-(np.maximum(X @ inner + bias, 0.0) @ outer + constant)))
+        return np.column_stack([1.0 - yes, yes])
+
+
+def _numpy_online(data: dict[str, Any], seed: int, **_: Any) -> _Units:
+    """One epoch of single rows in NumPy: Nesterov's momentum as scikit-learn has it, gradients into arrays kept."""
+    rng, X, y = np.random.default_rng(seed), data["single"], data["y"]
+    rate, momentum, zero = np.float32(1e-3), np.float32(0.9), np.float32(0.0)
+
+    def drawn(inputs: int, outputs: int) -> np.ndarray:
+        bound = np.sqrt(6.0 / (inputs + outputs))
+        return rng.uniform(-bound, bound, (inputs, outputs)).astype(np.float32)
+
+    inner, bias, outer, constant = drawn(30, 100), np.zeros(100, np.float32), drawn(100, 1)[:, 0], zero
+    gradient, constant_speed = np.empty_like(inner), zero
+    speeds = [np.zeros_like(part) for part in (inner, bias, outer)]
+    for row in rng.permutation(len(y)):
+        hidden = X[row] @ inner
+        hidden += bias
+        np.maximum(hidden, zero, out=hidden)
+        error = np.float32(1.0 / (1.0 + np.exp(-(hidden @ outer + constant))) - y[row])
+        back = outer * error
+        back[hidden <= 0.0] = zero
+        np.multiply(X[row][:, None], back, out=gradient)
+        hidden *= error
+        for part, speed, step in zip((inner, bias, outer), speeds, (gradient, back, hidden)):
+            step *= rate
+            speed *= momentum
+            speed -= step
+            part += momentum * speed
+            part -= step
+        constant_speed = momentum * constant_speed - rate * error
+        constant = constant + momentum * constant_speed - rate * error
+    return _Units(inner, bias, outer, constant)
+
+
 def _test_log_loss(data: dict[str, Any], nets: list[Any]) -> float:
     """The mean over the nets."""
     losses = []
@@ -127,13 +171,15 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("MLPClassifier", "scikit-learn", _online(_sklearn), aim=10.0),
             Contender("PyTorch (CPU)", "torch", _online(_torch), aim=10.0),
+            Contender("NumPy, by hand", "numpy", _each_seed(_numpy_online), aim=2.0),
         ),
         quality=_test_log_loss,
         gate=1e-2,
         quality_name="test log loss",
         lower_is_better=True,
         limit="each step needs the last: two passes over the weights a row, on one core",
-        tried="the same options as with batches. Mean loss and standard deviation over seeds at 10,000 rows: 0.1439, "
-        "0.0055 (ours, 240 seeds), 0.1416, 0.0041 (scikit-learn, 18 seeds)",
+        tried="the same options as with batches; the same steps "
+        "by hand in NumPy take a seventh of scikit-learn's. Mean loss and standard deviation over seeds at 10,000 "
+        "rows: 0.1439, 0.0055 (ours, 240 seeds), 0.1416, 0.0041 (scikit-learn, 18 seeds)",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,19 @@ def _single(data: Any) -> np.ndarray:
     return _scikit_learn((data[0].astype(np.float32), data[1]))
 
 
+def _products(data: Any, dtype: type = np.float64) -> np.ndarray:
+    """Moments of the two classes and their log densities as products of the table and of its squares."""
+    X, y = data
+    X = X.astype(dtype, copy=False)
+    squares, members = X * X, np.eye(2, dtype=dtype)[y].T
+    counts = members.sum(axis=1, keepdims=True)
+    means = members @ X / counts
+    variances = members @ squares / counts - means**2
+    variances += 1e-9 * variances.max()
+    constants = np.log(counts[:, 0] / len(X)) - 0.5 * (np.log(variances) + means**2 / variances).sum(axis=1)
+    return (X @ (means / variances).T - 0.5 * (squares @ (1 / variances).T) + constants).argmax(axis=1)
+
+
 PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="naive-bayes",
@@ -41,11 +55,16 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("scikit-learn GaussianNB", "scikit-learn", _scikit_learn, aim=5.0),
             Contender("scikit-learn GaussianNB, float32", "scikit-learn", _single, aim=3.0),
+            Contender("NumPy, products", "numpy", _products, aim=1.2),
+            Contender("NumPy, products, float32", "numpy", partial(_products, dtype=np.float32), aim=1.2),
         ),
         quality=lambda data, labels: float(np.mean(labels == data[1])),
         gate=1e-4,
         quality_name="accuracy",
         limit="two reads of X (480 MB)",
-        tried="float32, which takes two thirds of the time, the conversion included.",
+        tried="float32, which takes two thirds of the time, the conversion included; moments and log densities as "
+        "products in NumPy take a fifth to a third of scikit-learn's time, and float32 a third less again (means far "
+        "from zero "
+        "would cost it digits).",
     ),
 )

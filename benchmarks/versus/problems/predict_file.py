@@ -105,6 +105,29 @@ def _polars(table: Path) -> Path:
     return _out()
 
 
+@cache
+def _expression() -> Any:
+    """The line that the pipeline has fitted, in units of the file, as an expression of Polars."""
+    import polars as pl
+
+    steps, ridge = _pipeline()[0], _pipeline()[-1]
+    scaler, labels = steps.named_transformers_["n"], steps.named_transformers_["c"].categories_[0][1:].tolist()
+    slopes = ridge.coef_[: len(NUMBERS)] / scaler.scale_
+    line = pl.lit(float(ridge.intercept_ - slopes @ scaler.mean_))
+    for name, slope in zip(NUMBERS, slopes.tolist()):
+        line += slope * pl.col(name)
+    effects = ridge.coef_[len(NUMBERS) :].tolist()
+    return line + pl.col("c").replace_strict(labels, effects, default=0.0, return_dtype=pl.Float64)
+
+
+def _by_expression(table: Path) -> Path:
+    """No model at all: what a linear model can be rewritten to by hand, streamed from file to file."""
+    import polars as pl
+
+    pl.scan_csv(table).select(y=_expression()).with_row_index("row", offset=1).sink_csv(_out())
+    return _out()
+
+
 def _error(table: Path, found: Path) -> float:
     """Root mean squared error of the predictions of the first rows."""
     import polars as pl
@@ -122,6 +145,7 @@ PROBLEMS = [
         ours=Contender("Assay", "assay", _ours),
         peers=(
             Contender("Polars and scikit-learn", "scikit-learn", _polars, aim=1.5),
+            Contender("Polars, the model as an expression by hand", "polars", _by_expression, aim=1.0),
             Contender("pandas and scikit-learn", "scikit-learn", _pandas, aim=5.0),
         ),
         quality=_error,
@@ -131,6 +155,8 @@ PROBLEMS = [
         limit="reading and writing text",
         tried="Polars in pieces, and at 100,000 rows the whole file at once (no faster); pandas in pieces of "
         "50,000 to 1,000,000 rows: 200,000 is about the best; the pyarrow engine cannot read in "
-        "pieces, and with the whole file in memory takes as long (1M rows 2.3 s against 2.2 s): to_csv takes most",
+        "pieces, and with the whole file in memory takes as long (1M rows 2.3 s against 2.2 s): to_csv takes most; a "
+        "linear model rewritten as an expression of Polars, which checks no cell, is quicker than any model, the same "
+        "as SQL of DuckDB slower than Polars with scikit-learn",
     )
 ]

@@ -71,6 +71,11 @@ def _newton_cg(data: Any) -> Any:
     return LogisticRegression(solver="newton-cg", tol=1e-5, max_iter=1000).fit(*data)
 
 
+def _newton_cg_single(data: Any) -> Any:
+    """The same in float32."""
+    return _newton_cg((data[0].astype(np.float32), data[1]))
+
+
 def _liblinear_l1(data: Any, tol: float = 1e-4) -> Any:
     """A large scaling keeps the penalty away from the intercept, which liblinear penalises."""
     from sklearn.linear_model import LogisticRegression
@@ -131,6 +136,7 @@ PROBLEMS: tuple[Problem, ...] = (
         ours=Contender("assay", "assay", _logistic),
         peers=(
             Contender("scikit-learn newton-cg", "scikit-learn", _newton_cg, aim=1.5),
+            Contender("scikit-learn newton-cg, float32", "scikit-learn", _newton_cg_single, aim=1.5),
             Contender("scikit-learn lbfgs", "scikit-learn", _lbfgs),
         ),
         quality=_logistic_objective,
@@ -138,7 +144,8 @@ PROBLEMS: tuple[Problem, ...] = (
         quality_name="objective",
         lower_is_better=True,
         limit="two reads of the stored cells for each product with the Hessian",
-        tried="newton-cg is ten times as fast as lbfgs and liblinear, and twice as fast as sag.",
+        tried="newton-cg is ten times as fast as lbfgs and liblinear, and twice as fast as sag; float32 saves it a "
+        "fifth at 20,000 rows; the dual of liblinear is a hundred times slower and misses the gate.",
     ),
     Problem(
         id="sparse-logistic-l1",

@@ -12,7 +12,9 @@ from .newton_boosting import lightgbm, make, xgboost
 def make_fitted(rows: int) -> dict[str, Any]:
     """Models of 100 trees of 31 leaves on 50,000 rows, and rows to explain."""
     data = make(50_000)
-    return {"lightgbm": lightgbm(data), "xgboost": xgboost(data), "X": data["X_test"][:rows]}
+    X, other = data["X_test"][:rows], xgboost(data)
+    score = other.predict(X, output_margin=True)
+    return {"lightgbm": lightgbm(data), "xgboost": other, "xgboost_score": score, "X": X}
 
 
 def ours(data: dict[str, Any]) -> Any:
@@ -33,10 +35,16 @@ def by_xgboost(data: dict[str, Any]) -> Any:
     """The peer's contributions of a model of the same size, all cores."""
     import xgboost as peer
 
-    booster = data["xgboost"].get_booster()
-    found = booster.predict(peer.DMatrix(data["X"]), pred_contribs=True)
-    score = booster.predict(peer.DMatrix(data["X"]), output_margin=True)
-    return {"values": found[:, :-1], "base": found[:, -1], "score": score}
+    found = data["xgboost"].get_booster().predict(peer.DMatrix(data["X"]), pred_contribs=True)
+    return {"values": found[:, :-1], "base": found[:, -1], "score": data["xgboost_score"]}
+
+
+def by_daal4py(data: dict[str, Any]) -> Any:
+    """The same LightGBM model, converted to oneDAL's trees as ours reads it, within the clock."""
+    import daal4py.mb as mb
+
+    found = mb.convert_model(data["lightgbm"].booster_).predict(data["X"], pred_contribs=True)
+    return {"values": found[:, :-1], "base": found[:, -1]}
 
 
 def by_shap(data: dict[str, Any]) -> Any:
@@ -68,11 +76,14 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("pred_contrib", "lightgbm", by_lightgbm, aim=5),
             Contender("pred_contribs", "xgboost", by_xgboost, aim=5),
+            Contender("pred_contribs, converted by daal4py", "scikit-learn-intelex", by_daal4py, aim=5),
             Contender("TreeExplainer", "shap", by_shap, aim=5),
         ),
         quality=sums_to_the_score,
         gate=1e-3,
-        tried="LightGBM, XGBoost and shap, exact values; the approximate ones of XGBoost are another quantity.",
+        tried="LightGBM, XGBoost and shap, exact values; the approximate ones of XGBoost are another quantity; "
+        "daal4py's model builders take a quarter to a third less time at 2,000 rows than the library they convert "
+        "from, whichever it is, and more at 200, as they convert within the clock.",
         quality_name="minus largest gap to the score",
         limit="one comparison and one look-up per row, leaf and column of its path",
     ),
