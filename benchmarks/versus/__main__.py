@@ -99,6 +99,7 @@ def rows_of(contest: Contest, size: int, rounds: int | None) -> list[dict[str, A
                 **shared,
                 "peer": peer.name,
                 "package": peer.package,
+                "by_hand": peer.by_hand,
                 "version": ours.version,
                 "peer_version": theirs.version,
                 "seconds": None if ours.error else ours.seconds,

@@ -46,6 +46,9 @@ class Contender:
     run: Callable[[Any], Any]
     aim: float | None = None
     """For a peer: how many times faster we want to be."""
+    by_hand: bool = False
+    """For a peer of a few lines written for the one problem: it checks no input and keeps no model, which no user would
+    call; its rows show what a library's call adds, and are told apart."""
     version: Callable[[], str] | None = None
     """For a peer that lives in an interpreter of its own: how to learn its version."""
 

@@ -137,6 +137,15 @@ def test_what_data_take_is_summed_over_their_parts():
     assert megabytes_of("words") is None
 
 
+def test_code_written_by_hand_is_told_apart_from_peers():
+    row = {"title": "t", "size": "s", "problem": "a", "n": 1, "largest": True, "peer": "lib", "ratio": 2.0}
+    row |= {"peer_seconds": 1.0, "megabytes": 0.0, "peer_megabytes": 0.0, "table_megabytes": None}
+    rows = [row, row | {"peer": "lines", "ratio": 0.5, "by_hand": True}]
+    assert [one["peer"] for one in strongest(rows)] == ["lib"]
+    text = "\n".join(behind(rows))
+    assert "faster in 0 of 1 rows" in text and "are faster in 1 of 1" in text and "0.50x lines" in text
+
+
 def test_the_strongest_peer_is_the_one_that_comes_nearest():
     rows = [
         {"problem": "a", "largest": True, "ratio": 3.0, "peer": "slow"},

@@ -166,7 +166,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("mdpsolver", "mdpsolver", _mdpsolver(False), aim=1.5),
             Contender("mdpsolver, parallel", "mdpsolver", _mdpsolver(True), aim=1.5),
-            Contender("SciPy, modified policy iteration by hand", "scipy", _scipy, aim=1.2),
+            Contender("SciPy, modified policy iteration by hand", "scipy", _scipy, aim=1.2, by_hand=True),
         ),
         quality=_policy_value,
         gate=1e-2,

@@ -203,7 +203,7 @@ PROBLEMS: tuple[Problem, ...] = (
         ours=Contender("bootstrap_interval", "assay", _area_interval),
         peers=(
             Contender("loop of roc_auc_score", "scikit-learn", _area_loop, aim=100 / SCALE),
-            Contender("loop of counts on sorted scores, NumPy", "numpy", _area_counts, aim=2 / SCALE),
+            Contender("loop of counts on sorted scores, NumPy", "numpy", _area_counts, aim=2 / SCALE, by_hand=True),
         ),
         quality=_lower_end,
         gate=0.2,
@@ -248,8 +248,14 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("silhouette_score", "scikit-learn", _their_silhouette, aim=1),
             Contender("silhouette_score, float32", "scikit-learn", _their_silhouette_single, aim=1),
-            Contender("NumPy, blocks of rows", "numpy", _numpy_silhouette, aim=1),
-            Contender("NumPy, blocks of rows, float32", "numpy", partial(_numpy_silhouette, dtype=np.float32), aim=1),
+            Contender("NumPy, blocks of rows", "numpy", _numpy_silhouette, aim=1, by_hand=True),
+            Contender(
+                "NumPy, blocks of rows, float32",
+                "numpy",
+                partial(_numpy_silhouette, dtype=np.float32),
+                aim=1,
+                by_hand=True,
+            ),
         ),
         quality=_value,
         gate=1e-6,

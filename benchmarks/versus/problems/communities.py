@@ -129,7 +129,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("scikit-learn", "scikit-learn", spectral_scikit, aim=5.0),
             Contender("scikit-learn lobpcg", "scikit-learn", spectral_lobpcg, aim=5.0),
-            Contender("SciPy, Lanczos by hand", "scipy", spectral_scipy, aim=1.5),
+            Contender("SciPy, Lanczos by hand", "scipy", spectral_scipy, aim=1.5, by_hand=True),
         ),
         quality=agreement,
         gate=0.01,

@@ -76,7 +76,7 @@ PROBLEMS: tuple[Problem, ...] = (
         ours=Contender("assay CondensedNN", "assay", _ours),
         peers=(
             Contender("imbalanced-learn", "imbalanced-learn", _imbalanced_learn, aim=100.0),
-            Contender("NumPy, nearest kept row by hand", "numpy", _numpy, aim=2.0),
+            Contender("NumPy, nearest kept row by hand", "numpy", _numpy, aim=2.0, by_hand=True),
         ),
         quality=_accuracy,
         gate=0.01,

@@ -79,7 +79,7 @@ PROBLEMS: tuple[Problem, ...] = (
         ours=Contender("assay", "assay", ours),
         peers=(
             Contender("Biopython", "biopython", biopython, aim=3.0),
-            Contender("SciPy, distances and medians by hand", "scipy", scipy, aim=3.0),
+            Contender("SciPy, distances and medians by hand", "scipy", scipy, aim=3.0, by_hand=True),
             Contender("pyclustering", "pyclustering", pyclustering, aim=3.0),
         ),
         quality=distances,

@@ -79,7 +79,7 @@ _SINGLE = Contender("newton-cholesky, float32", "scikit-learn", _single, aim=1.5
 _LOOSE = Contender("newton-cholesky, tol=1e-2", "scikit-learn", partial(_sklearn, solver="newton-cholesky", tol=1e-2))
 _SINGLE_LOOSE = Contender("newton-cholesky, float32, tol=1e-2", "scikit-learn", partial(_single, tol=1e-2), aim=1.5)
 _LBFGS = Contender("lbfgs", "scikit-learn", partial(_sklearn, solver="lbfgs"))
-_NUMPY = Contender("NumPy, Newton's method by hand", "numpy", _numpy, aim=1.0)
+_NUMPY = Contender("NumPy, Newton's method by hand", "numpy", _numpy, aim=1.0, by_hand=True)
 _ONEDAL = Contender("oneDAL", "scikit-learn-intelex", _onedal, aim=1.5)
 
 

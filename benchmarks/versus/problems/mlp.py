@@ -171,7 +171,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("MLPClassifier", "scikit-learn", _online(_sklearn), aim=10.0),
             Contender("PyTorch (CPU)", "torch", _online(_torch), aim=10.0),
-            Contender("NumPy, by hand", "numpy", _each_seed(_numpy_online), aim=2.0),
+            Contender("NumPy, by hand", "numpy", _each_seed(_numpy_online), aim=2.0, by_hand=True),
         ),
         quality=_test_log_loss,
         gate=1e-2,

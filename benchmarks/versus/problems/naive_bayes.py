@@ -55,8 +55,8 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("scikit-learn GaussianNB", "scikit-learn", _scikit_learn, aim=5.0),
             Contender("scikit-learn GaussianNB, float32", "scikit-learn", _single, aim=3.0),
-            Contender("NumPy, products", "numpy", _products, aim=1.2),
-            Contender("NumPy, products, float32", "numpy", partial(_products, dtype=np.float32), aim=1.2),
+            Contender("NumPy, products", "numpy", _products, aim=1.2, by_hand=True),
+            Contender("NumPy, products, float32", "numpy", partial(_products, dtype=np.float32), aim=1.2, by_hand=True),
         ),
         quality=lambda data, labels: float(np.mean(labels == data[1])),
         gate=1e-4,

@@ -145,7 +145,7 @@ PROBLEMS = [
         ours=Contender("Assay", "assay", _ours),
         peers=(
             Contender("Polars and scikit-learn", "scikit-learn", _polars, aim=1.5),
-            Contender("Polars, the model as an expression by hand", "polars", _by_expression, aim=1.0),
+            Contender("Polars, the model as an expression by hand", "polars", _by_expression, aim=1.0, by_hand=True),
             Contender("pandas and scikit-learn", "scikit-learn", _pandas, aim=5.0),
         ),
         quality=_error,
