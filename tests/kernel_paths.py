@@ -2,7 +2,8 @@
 
 The functions of the compiled module are replaced by ones that look at the frames of the package below them. The guard
 around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of
-their own before Python 3.12; a lambda is a function as any other.
+their own before Python 3.12; a lambda is a function as any other. A kernel is what reads rows: small matrices of
+moments are centred, factored and solved where NumPy and LAPACK do it for larger ones (`ASIDE`).
 
 The path starts with the first function of the innermost public object, a learner, a `Graph` or a table in blocks, which
 users make and hand on themselves: a learner that calls another's public method (cross-validation, one against the
@@ -28,7 +29,8 @@ from assay.data import BatchedTable, Batches
 from assay.models.graphs import Graph
 
 MOST = 4
-ASIDE = ("max_threads",)
+ASIDE = ("max_threads", "all_finite", "far_columns", "centred_moments", "scaled_cholesky", "scaled_solve")
+"""Besides the thread count, what stands in the place of NumPy and LAPACK for moments: no row is read there."""
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 BLOCKS = (Batches, BatchedTable, Passes)
 """A table in blocks, what makes it, and its sums for any arguments."""

@@ -18,7 +18,6 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .. import _kernels
 from .._lazy import later
 from .batches import BatchedTable, CodedLabels
 from .cells import holds_no, naming_cells, plain_cells, require_table
@@ -63,8 +62,8 @@ def check_finite(who: str, target: np.ndarray) -> None:
 
     >>> check_finite("fit", np.array([1.0, 2.0]))
     """
-    if not _kernels.all_finite(target):
-        finite = np.isfinite(target)
+    finite = np.isfinite(target)
+    if not finite.all():
         raise DataError(
             who,
             "y",

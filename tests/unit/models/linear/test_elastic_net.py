@@ -427,7 +427,7 @@ def test_many_active_columns_of_few_cells_and_many_of_moments_reach_the_minimum(
         (dense_table, (500, 240), {"alpha": 0.02}, (108, 121)),
         (dense_table, (500, 240), {"alpha": 0.02, "positive": True}, (18, 89)),
         (dense_table, (160, 260), {"alpha": 0.02, "positive": True}, (194, 205)),
-        (dense_table, (1100, 500), {"alpha": 2e-4}, (20, 36)),
+        (dense_table, (1100, 500), {"alpha": 2.1e-4}, (20, 36)),
         (words, (900, 1200), {"alpha": 2e-4}, (540, 940)),
         (words, (900, 1200), {"alpha": 2e-4, "positive": True}, (380, 880)),
     ],
