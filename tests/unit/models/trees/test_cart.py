@@ -87,6 +87,7 @@ def test_columns_with_and_without_repeated_values_stand_side_by_side(turned):
         parameters = {"min_samples_leaf": 6, "max_depth": 6}
         tree = ours(**parameters).fit(X, target, sample_weight=weights)
         same_tree(tree.tree_, theirs(**parameters, random_state=0).fit(X, target, sample_weight=weights))
+        assert set(tree.tree_.feature[tree.tree_.feature >= 0]) >= {0, 1}  # of both kinds
 
 
 def test_several_outputs_grow_the_tree_of_scikit_learn():
@@ -361,6 +362,7 @@ def test_tables_of_several_tasks_grow_the_tree_of_scikit_learn(jobs):
         parameters = {"min_samples_leaf": 700}
         model = ours(**parameters, n_jobs=jobs).fit(X, target, sample_weight=weights)
         same_tree(model.tree_, theirs(**parameters, random_state=0).fit(X, target, sample_weight=weights))
+        assert model.tree_.node_count > 15
 
 
 def test_the_older_of_two_nodes_of_one_decrease_is_split_first():
